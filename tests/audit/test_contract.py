@@ -164,7 +164,7 @@ def test_what_is_applied_twice_is_refused() -> None:
     witness = witness_of(
         finding_of(
             "resource-monotonicity",
-            given(machines((1, 1)), (job("u1", 1, 2), job("u2", 2, 1))),
+            given(machines((1, 1)), (job("u1", 0.5, 1), job("u2", 1, 0.5))),
             "tsf",
         )
     )

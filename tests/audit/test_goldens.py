@@ -4,6 +4,7 @@ and what holds is found to hold."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import pytest
 
@@ -86,15 +87,15 @@ VIOLATED = {
     "TSF lacks it against an equal split under constraints": (
         "sharing-incentive",
         "tsf",
-        given(machines((2, 0), (2, 1)), (job("u1", 2, on=[2]), job("u2", 4, 2))),
+        given(machines((2, 0), (2, 1)), (job("u1", 2, on=[2]), job("u2", 2, 1))),
         ("u2",),
-        1 / 4,
-        1 / 6,
+        1 / 2,
+        1 / 3,
     ),
     "DRFH lacks it against an equal split": (
         "sharing-incentive",
         "drfh",
-        given(machines((3, 1), (0, 3)), (job("a", 1, 3), job("b", 3, 1))),
+        given(machines((3, 1), (0, 3)), (job("a", Fraction(1, 3), 1), job("b", 3, 1))),
         ("b",),
         1 / 2,
         1 / 5,
@@ -126,10 +127,10 @@ VIOLATED = {
     "resource monotonicity of TSF fails on one machine": (
         "resource-monotonicity",
         "tsf",
-        given(machines((1, 1)), (job("u1", 1, 2), job("u2", 2, 1))),
+        given(machines((1, 1)), (job("u1", 0.5, 1), job("u2", 1, 0.5))),
         None,
-        1 / 3,
-        1 / 4,
+        2 / 3,
+        1 / 2,
     ),
     "2-DF lacks the sharing incentive (section 1.1)": (
         "sharing-incentive",

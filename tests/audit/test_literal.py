@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 import pytest
 
@@ -32,10 +33,10 @@ def drawn(seed: int, spread: float = 0.3) -> Input:
         jobs.append(
             Job(
                 f"j{i}",
-                {"a": demand[0], "b": demand[1]},
+                {"a": Fraction(demand[0], 3), "b": Fraction(demand[1], 3)},
                 tenant=f"t{i}",
                 machines=draw.choice([None, ["m1"], ["m2", "m3"], ["m1", "m2"]]),
-                tasks=draw.choice([None, 1, 2]),
+                tasks=draw.choice([None, 3, 6]),
                 spread=draw.random() < spread,
             )
         )

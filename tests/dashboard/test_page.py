@@ -124,7 +124,7 @@ def test_machines_that_have_nothing_are_drawn(
     tree = picture(cluster, jobs, allocate(cluster, jobs))
     file.write_text(page("nothing", "allocation_page", tree), encoding="utf-8")
     shown = open_page(file.as_uri())
-    assert "can run nowhere" in shown.locator(".shares").inner_text()
+    assert "can never run" in shown.locator(".shares").inner_text()
     shown.get_by_role("button", name="m1 · 1 machine").press("Enter")
     assert "No machine has" in shown.locator(".vessels").inner_text()
     assert "m1" in shown.locator(".detail").inner_text()

@@ -195,16 +195,22 @@ def test_a_pool_lies_within_the_pool_above() -> None:
         Job("j", {"cpu": 1}, tenant="t", where="zone = west"),
         Job("j", {"cpu": 1}, tenant="t", machines=["b[1-2]"]),
         Job("j", {"cpu": 1}, tenant="t", exclude=["a1"]),
-        Job("j", {"tpu": 1}, tenant="t"),
-        Job("j", {"gpu": 1}, tenant="t"),
     ],
-    ids=["where", "machines", "exclude", "size", "limit"],
+    ids=["where", "machines", "exclude"],
 )
 def test_a_pool_is_of_use_to_its_owner(unable: Job) -> None:
-    owner = Tenant("t", pool=["a1"], limit={"gpu": 0})
+    owner = Tenant("t", pool=["a1"])
     (sentence,) = sentences([owner], [unable])
     assert sentence.startswith('tenant "t", pool: none of its jobs could run anything on these')
     assert sentences([owner], [unable, job("k", tenant="t")]) == []
+
+
+@pytest.mark.parametrize("never", [{"tpu": 1}, {"gpu": 1}, {"cpu": 1000}])
+def test_a_pool_whose_owner_has_only_jobs_that_can_never_run_is_no_mistake(
+    never: dict[str, int],
+) -> None:
+    owner = Tenant("t", pool=["a1"], limit={"gpu": 0})
+    assert sentences([owner], [Job("j", never, tenant="t")]) == []
 
 
 def test_the_jobs_of_tenants_below_use_a_pool() -> None:

@@ -12,12 +12,13 @@ from fairlead.model.eligibility import (
     excluded_by,
     holds,
     may_use,
-    nowhere,
 )
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.never import nowhere
 from fairlead.model.shares import Nowhere
 from tests.model.draw import inputs
+from tests.reference.scales import can_never_run
 
 CLUSTER = Cluster(
     [
@@ -75,8 +76,7 @@ def test_the_forms_agree(given_input: tuple[Cluster, tuple[Job, ...]]) -> None:
         plain = {i for i, machine in enumerate(cluster.machines) if may_use(job, machine)}
         assert allowed == plain
         assert all((not excluded_by(job, m)) is may_use(job, m) for m in cluster.machines)
-        runs = any(holds(job, cluster.machines[index]) > 0 for index in plain)
-        assert (nowhere(cluster, job) is None) is runs
+        assert (nowhere(cluster, job) is not None) is can_never_run(cluster, job)
         reasons = excluded(cluster, job)
         parts = dict(reasons.constraint)
         for part in {text for m in cluster.machines for text in excluded_by(job, m)}:

@@ -64,7 +64,7 @@ def test_the_tree_is_json_and_names_ranges() -> None:
 def test_warnings_come_with_the_jobs_that_can_run_nowhere() -> None:
     assert ALLOCATION.sentences() == (
         "beware.",
-        "job lost can run nowhere: each of the 3 machines is excluded by `zone = west`.",
+        "job lost can never run: each of the 3 machines is excluded by `zone = west`.",
     )
 
 

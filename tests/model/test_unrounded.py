@@ -45,7 +45,7 @@ def test_an_allocation_has_its_fractions() -> None:
 def test_fractions_are_left_out_where_they_are_long_or_none() -> None:
     capacity = "0." + "123456789" * 10
     cluster = Cluster([Machine("a", {"cpu": capacity})])
-    job = Job("x", {"cpu": "0." + "987654321" * 9})
+    job = Job("x", {"cpu": "0.0" + "987654321" * 9})
     (found,) = json.loads(allocate(cluster, [job]).to_json())["jobs"]
     assert found["exact"] == {"tasks": None, "share": "1"}
     (found,) = json.loads(allocate(cluster, [job]).to_json(fractions=True))["jobs"]

@@ -156,9 +156,9 @@ def test_splitting_oneself_in_two_pays_under_tsf() -> None:
 
 def test_tsf_has_no_sharing_incentive_against_an_equal_split_under_constraints() -> None:
     where = machines((2, 0), (2, 1))
-    users = (job("u1", 2, on=[2]), job("u2", 4, 2))
-    half_alone = 1 / 4
-    assert tasks(where, users, "tsf")[1] == pytest.approx(1 / 6)
+    users = (job("u1", 2, on=[2]), job("u2", 2, 1))
+    half_alone = 1 / 2
+    assert tasks(where, users, "tsf")[1] == pytest.approx(1 / 3)
     assert tasks(where, users, "per-machine-drf")[1] == pytest.approx(half_alone)
 
 
@@ -176,9 +176,9 @@ def test_tsf_depends_on_a_machine_that_constraints_forbid_to_everybody() -> None
 
 
 def test_resource_monotonicity_of_tsf_fails_on_one_machine() -> None:
-    users = (job("u1", 1, 2), job("u2", 2, 1))
-    assert tasks(machines((1, 1)), users, "tsf")[0] == pytest.approx(1 / 3)
-    assert tasks(machines((2, 1)), users, "tsf")[0] == pytest.approx(1 / 4)
+    users = (job("u1", 0.5, 1), job("u2", 1, 0.5))
+    assert tasks(machines((1, 1)), users, "tsf")[0] == pytest.approx(2 / 3)
+    assert tasks(machines((2, 1)), users, "tsf")[0] == pytest.approx(1 / 2)
 
 
 def test_with_one_resource_drfh_tsf_and_cmmf_are_the_same() -> None:

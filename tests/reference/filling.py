@@ -10,7 +10,7 @@ from fractions import Fraction
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from tests.reference.scales import Scale, holds, may_use, tsf
+from tests.reference.scales import Scale, can_never_run, holds, may_use, tsf
 from tests.reference.simplex import Simplex
 
 ZERO = Fraction(0)
@@ -60,6 +60,10 @@ def exact_shares(
 ) -> Shares:
     """The exact shares under the policy with this scale."""
     machines = cluster.machines
+    everywhere = tuple(machine.name for machine in machines)
+    jobs = [
+        replace(job, exclude=everywhere) if can_never_run(cluster, job) else job for job in jobs
+    ]
     if looks is Looks.EACH:
         alone = {job.name: tsf(machines, job) for job in jobs}
         weight = weights(cluster, jobs, alone)
@@ -102,7 +106,13 @@ def weights(
             weight[tenant.name] = Fraction(1) if tenant.weight is None else tenant.weight
             continue
         own = _below(cluster.tenants, jobs, tenant.name)
-        mine = [job for job in jobs if job.name in own and scale[job.name] > 0]
+        mine = [
+            job
+            for job in jobs
+            if job.name in own
+            and scale[job.name] > 0
+            and any(may_use(job, machine) for machine in cluster.machines)
+        ]
         if not mine:  # it takes part in nothing
             weight[tenant.name] = Fraction(1)
             continue

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from tests.reference.scales import holds, may_use
+from tests.reference.scales import can_never_run, holds, may_use
 
 RESOURCES = ("cpu", "memory", "gpu")
 UNITS = [Fraction(1)] * 6 + [Fraction(2**40), Fraction(1, 10**6), Fraction(1, 3)]
@@ -105,7 +105,7 @@ def _jobs(
             exclude=some if odds > 0.85 else (),
             where="zone = a" if 0.75 < odds < 0.85 else "",
         )
-        if kind.nowhere or any(may_use(job, m) and holds(job, m) for m in machines):
+        if kind.nowhere or not can_never_run(Cluster(machines), job):
             jobs.append(job)
     return jobs
 
@@ -114,7 +114,7 @@ def _limit(random: Random, kind: Kind, unit: dict[str, Fraction]) -> dict[str, F
     if not kind.limits or random.random() < 0.6:
         return {}
     resource = random.choice(sorted(unit))
-    return {resource: random.choice([Fraction(1, 2), Fraction(1), Fraction(3)]) * unit[resource]}
+    return {resource: random.choice([Fraction(1), Fraction(2), Fraction(3)]) * unit[resource]}
 
 
 def _owned(job: Job, tenant: str) -> Job:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from fractions import Fraction
 from math import prod
 
 from fairlead.model.job import Job
-from fairlead.model.machine import Machine
+from fairlead.model.machine import Cluster, Machine
 
 Scale = Callable[[Sequence[Machine], Job], Fraction]
 ZERO = Fraction(0)
@@ -24,6 +24,29 @@ def holds(job: Job, machine: Machine) -> Fraction:
     """The tasks that one empty machine holds, constraints ignored."""
     most = min(machine.capacity.get(r, ZERO) / need for r, need in job.demand.items() if need)
     return min(most, Fraction(1)) if job.spread else most
+
+
+def whole(job: Job, machine: Machine, devices: Set[str]) -> int:
+    """The whole tasks that one empty machine holds, constraints ignored."""
+    most = [1] if job.spread else []
+    for resource, need in job.demand.items():
+        if need:
+            has = machine.capacity.get(resource, ZERO)
+            part = resource in devices and need < 1
+            most.append(int(has) * int(1 / need) if part else int(has / need))
+    return min(most)
+
+
+def can_never_run(cluster: Cluster, job: Job) -> bool:
+    """Whether the tasks that start together fit on no empty machines, or under no limit."""
+    above = {tenant.name: tenant for tenant in cluster.tenants}
+    at = above.get(job.tenant or "")
+    while at is not None:
+        if any(job.gang * job.demand.get(r, ZERO) > most for r, most in at.limit.items()):
+            return True
+        at = above.get(at.parent or "")
+    room = sum(whole(job, m, cluster.devices) for m in cluster.machines if may_use(job, m))
+    return room < job.gang
 
 
 def total(machines: Sequence[Machine], resource: str) -> Fraction:

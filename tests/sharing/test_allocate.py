@@ -10,7 +10,6 @@ import fairlead
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.tenant import Tenant
 
 CLUSTER = Cluster([Machine("m1", {"cpu": 4}), Machine("m2", {"cpu": 2, "gpu": 1})])
 
@@ -48,14 +47,3 @@ def test_what_is_no_machine_or_tenant_makes_no_cluster() -> None:
         Cluster(CLUSTER.machines, names)
     with pytest.raises(InputError, match="a str is no machine"):
         Cluster(names)
-
-
-def test_a_warning_of_parts_of_tasks_is_for_jobs_that_run_only() -> None:
-    cluster = Cluster(CLUSTER.machines, [Tenant("none", limit={"cpu": 0}), Tenant("some")])
-    jobs = [
-        Job("large", {"cpu": 5}, tenant="some"),
-        Job("stopped", {"cpu": 5}, tenant="none"),
-        Job("small", {"cpu": 4}, tenant="some"),
-    ]
-    (warning,) = fairlead.allocate(cluster, jobs).warnings
-    assert warning.startswith("job large: a task is larger than every machine")

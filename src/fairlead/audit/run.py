@@ -10,6 +10,8 @@ from fairlead.audit.lottery import ask
 from fairlead.audit.outcome import InWhole, Options, Outcome, Rule, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.never import why_never
+from fairlead.model.report import never_words
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,19 @@ def judge(
         if name in properties:
             progress(f"{outcome.rule.spec}: {name}")
             yield from ask(known, outcome, options)
+
+
+def able(given: Input) -> tuple[Input, tuple[str, ...]]:
+    """The input without the jobs that can never run, and a sentence on each of them: their demand
+    is nothing, and no property is about what becomes of them once a change lets them run. Raises
+    InputError where none is left."""
+    never = why_never(given.cluster, given.jobs)
+    said = tuple(never_words(name, reason) for name, reason in never.items())
+    left = tuple(job for job in given.jobs if job.name not in never)
+    if said and not left:
+        more = f", and {len(said) - 1} more" if said[1:] else ""
+        raise InputError(f"{said[0].removesuffix('.')}{more}: nothing is left to be judged")
+    return replace(given, jobs=left), said
 
 
 def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> Input:

@@ -22,6 +22,8 @@ JOBS = 6
 """So many of a tenant's jobs are asked for changes that would raise them: those that wait, with the
 least of what they could run alone first."""
 
+NONE = Fraction(0)
+
 OF_ALL = (Kind.RESOURCE, Kind.MACHINE, Kind.LIMIT)
 """Changes that are about no job: several jobs of a tenant may point to the same one."""
 
@@ -134,13 +136,15 @@ def _try(outcome: Outcome, name: str, mine: set[str], one: Try) -> Try:
     try:
         after = solve(changed, outcome.rule).allocation
     except InputError:
-        # A job that can run nowhere needs no scale, and may have none where the change lets it
+        # A job that can never run needs no scale, and may have none where the change lets it
         # run: that is no mistake of who wrote the input, who did not ask for this.
         return one
     before = outcome.allocation
     old, new = before.unrounded, after.unrounded
     within = max(old.within, new.within)
-    has, had = (shares_by(old.unit, before, now)[name] for now in (after, before))
+    # A job that can never run has no scale until the change lets it run.
+    unit = {job: each or new.unit.get(job, NONE) for job, each in old.unit.items()}
+    has, had = (shares_by(unit, before, now)[name] for now in (after, before))
     rises = [
         (job, float(new.tasks[job] - old.tasks[job]))
         for job in old.tasks

@@ -12,7 +12,7 @@ from fairlead.model.report import (
     job_tree,
     json_text,
     level_tree,
-    nowhere_sentence,
+    never_words,
     rounded,
     stop_tree,
 )
@@ -73,11 +73,9 @@ class Allocation:
 
     def sentences(self) -> tuple[str, ...]:
         """All that a user must know beside the numbers: the warnings, and why each job that can
-        run nowhere cannot."""
+        never run cannot."""
         nowhere = (
-            f"job {job.name} can run nowhere: {nowhere_sentence(job.nowhere)}"
-            for job in self.jobs
-            if job.nowhere is not None
+            never_words(job.name, job.nowhere) for job in self.jobs if job.nowhere is not None
         )
         return (*(sentence(text) for text in self.warnings), *nowhere)
 

@@ -44,13 +44,15 @@ def excluded_by(job: Job, machine: Machine) -> tuple[str, ...]:
 
 
 def excluded(cluster: Cluster, job: Job) -> Nowhere:
-    """Counts the machines that each part of the constraint excludes by itself; and of the
-    machines that the constraint allows, how many have nothing of each resource a task needs."""
+    """Counts the machines that each part of the constraint excludes by itself; and of the machines
+    that the constraint allows, how many have nothing, or too little, of each resource a task
+    needs."""
     parts = dict.fromkeys(job.where.requirements, 0)
     listed = None if job.machines is None else frozenset(job.machines)
     barred = frozenset(job.exclude)
     unlisted = excluded_names = 0
     lacking = {resource: 0 for resource, need in job.demand.items() if need}
+    small = dict(lacking)
     for group in _alike(cluster.machines):
         example = group[0]
         failing = [part for part in parts if not part.matches(example.labels)]
@@ -67,31 +69,19 @@ def excluded(cluster: Cluster, job: Job) -> Nowhere:
             allowed = len(group)
         if not failing:
             for resource in lacking:
-                if not example.capacity.get(resource):
+                has = example.capacity.get(resource)
+                if not has:
                     lacking[resource] += allowed
+                elif has < job.demand[resource]:
+                    small[resource] += allowed
     counts = [(str(part), count) for part, count in parts.items()]
     counts += [(MACHINES, unlisted), (EXCLUDE, excluded_names)]
     return Nowhere(
         machines=len(cluster.machines),
         constraint=tuple((part, count) for part, count in counts if count),
         resources=tuple((resource, count) for resource, count in lacking.items() if count),
+        small=tuple((resource, count) for resource, count in small.items() if count),
     )
-
-
-def nowhere(cluster: Cluster, job: Job) -> Nowhere | None:
-    """Why the job can run on no machine, counted; None if it can run on some."""
-    listed = None if job.machines is None else frozenset(job.machines)
-    barred = frozenset(job.exclude)
-    runs: dict[tuple[int, int], bool] = {}
-    for machine in cluster.machines:
-        if machine.name in barred or (listed is not None and machine.name not in listed):
-            continue
-        alike = (id(machine.capacity), id(machine.labels))
-        if alike not in runs:
-            runs[alike] = job.where.matches(machine.labels) and holds(job, machine) > 0
-        if runs[alike]:
-            return None
-    return excluded(cluster, job)
 
 
 def _alike(machines: Sequence[Machine]) -> list[list[Machine]]:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from fairlead.model.names import compress
-from fairlead.model.shares import JobShare, Level, MachineClass, Nowhere, Stop
-from fairlead.model.words import counted, listing, plural, sentence
+from fairlead.model.quantity import written
+from fairlead.model.shares import (
+    GangTooLarge,
+    JobShare,
+    Level,
+    MachineClass,
+    Nowhere,
+    OverLimit,
+    Stop,
+)
+from fairlead.model.words import amounts, counted, listing, plural, sentence
 
 Tree = dict[str, object]
 
@@ -34,16 +44,62 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.12g}")
 
 
+def never_words(job: str, reason: Nowhere) -> str:
+    """The sentence on a job that can never run."""
+    return f"job {job} can never run: {nowhere_sentence(reason)}"
+
+
 def nowhere_sentence(reason: Nowhere) -> str:
-    """Why no machine will do, counted: `of 50 machines, 20 are excluded by ...`."""
+    """Why it can never run, counted: `of 50 machines, 20 are excluded by ...`."""
     if not reason.machines:
         return "there are no machines."
-    parts = exclusions(reason)
-    counts = [count for _, count in (*reason.constraint, *reason.resources)]
+    parts = [*exclusions(reason), *_too_small(reason)]
+    counts = [count for _, count in (*reason.constraint, *reason.resources, *reason.small)]
+    found = []
     if counts == [reason.machines]:
         every = "the only machine" if counts == [1] else f"each of the {counts[0]} machines"
-        return sentence(f"{every} {_of_one(parts[0])}")
-    return sentence(f"of {counted(reason.machines, 'machine')}, {listing(parts)}")
+        found.append(f"{every} {_of_one(parts[0])}")
+    elif counts:
+        found.append(f"of {counted(reason.machines, 'machine')}, {listing(parts)}")
+    if reason.gang is not None:
+        found.append(gang_words(reason.gang))
+    found += map(limit_words, reason.limits)
+    return sentence("; ".join(found))
+
+
+def gang_words(gang: GangTooLarge) -> str:
+    """Why so many tasks can never start together."""
+    of, have = f"all {gang.machines} machines", "have"
+    if gang.machines == 1:
+        of, have = "the one machine", "has"
+    return (
+        f"{gang.size} tasks start together, and {of} that could run one {have} room for {gang.fit}"
+        " when empty"
+    )
+
+
+def limit_words(over: OverLimit) -> str:
+    """Why a tenant may never hold what starts together."""
+    needs = "a task needs"
+    if over.tasks > 1:
+        needs = f"its {over.tasks} tasks that start together need"
+    needed, limit = readable(over.needed, over.limit)
+    return f"{needs} {needed} {over.resource}, and tenant {over.tenant} may hold {limit}"
+
+
+LONG = 8
+"""Letters of an amount that is read as it is."""
+
+
+def readable(*values: Fraction) -> list[str]:
+    """Amounts of one resource as they were written; those that are long are rounded, in units such
+    as Gi, where they differ even so."""
+    exact = list(map(written, values))
+    short = [
+        text if len(text) <= LONG else amounts([float(value)])[0]
+        for text, value in zip(exact, values, strict=True)
+    ]
+    return short if len(set(short)) == len(set(values)) else exact
 
 
 def _of_one(part: str) -> str:
@@ -68,6 +124,13 @@ def exclusions(reason: Nowhere) -> list[str]:
     return parts
 
 
+def _too_small(reason: Nowhere) -> list[str]:
+    return [
+        f"{count} {plural('has', count)} too little {name} for a task"
+        for name, count in reason.small
+    ]
+
+
 def stop_tree(stop: Stop) -> Tree:
     """A stop with the keys of its kind only."""
     tree: Tree = {}
@@ -84,11 +147,26 @@ def stop_tree(stop: Stop) -> Tree:
 
 
 def nowhere_tree(reason: Nowhere) -> Tree:
-    """Why a job can run on no machine, counted."""
+    """Why a job can never run, counted."""
+    gang = reason.gang
     return {
         "machines": reason.machines,
         "constraint": [{"part": part, "excludes": count} for part, count in reason.constraint],
         "resources": [{"resource": name, "excludes": count} for name, count in reason.resources],
+        "small": [{"resource": name, "excludes": count} for name, count in reason.small],
+        "gang": None
+        if gang is None
+        else {"tasks": gang.size, "fit": gang.fit, "machines": gang.machines},
+        "limits": [
+            {
+                "tenant": over.tenant,
+                "resource": over.resource,
+                "tasks": over.tasks,
+                "needed": float(over.needed),
+                "limit": float(over.limit),
+            }
+            for over in reason.limits
+        ],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 
 class Tasks(Enum):
@@ -95,7 +96,7 @@ class JobShare:
 
     `scale` is the policy's (None where a mechanism has none); `level` the index of the level at
     which it froze; `placements` is None where the policy looks at one machine that holds
-    everything; `nowhere` tells why a job that can run on no machine cannot.
+    everything; `nowhere` tells why a job that can never run cannot.
     """
 
     name: str
@@ -110,17 +111,43 @@ class JobShare:
 
 
 @dataclass(frozen=True)
+class GangTooLarge:
+    """So many tasks start together, and empty machines hold only `fit` of them. `machines` counts
+    those that could run one."""
+
+    size: int
+    fit: int
+    machines: int
+
+
+@dataclass(frozen=True)
+class OverLimit:
+    """So many tasks that start together need more than a tenant may ever hold."""
+
+    tenant: str
+    resource: str
+    tasks: int
+    needed: Fraction
+    limit: Fraction
+
+
+@dataclass(frozen=True)
 class Nowhere:
-    """Why a job can run on no machine: of so many machines, each part excludes so many.
+    """Why a job can never run: of so many machines, each part excludes so many.
 
     Every machine is counted once for each part of the constraint that excludes it (`where` parts
     as written, `machines`, `exclude`) and, among those that satisfy the constraint, for each
-    resource of which it has nothing though a task needs it.
+    resource of which it has nothing though a task needs it (`resources`), or less than a task needs
+    (`small`). Where machines are left: a `gang` that they do not hold. `limits` are those that are
+    too low.
     """
 
     machines: int
     constraint: tuple[tuple[str, int], ...]
     resources: tuple[tuple[str, int], ...]
+    small: tuple[tuple[str, int], ...] = ()
+    gang: GangTooLarge | None = None
+    limits: tuple[OverLimit, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from fairlead.model.errors import Mistakes
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.names import compress
+from fairlead.model.never import never_run
 from fairlead.model.tenant import Tenant
 
 
@@ -151,10 +152,11 @@ def check_pools(tree: Tree, machines: set[str], mistakes: Mistakes) -> None:
 def check_use_of_pools(
     cluster: Cluster, tree: Tree, jobs: Sequence[Job], mistakes: Mistakes
 ) -> None:
-    """The jobs of a pool's owner, if it has any, could run something in it."""
+    """The jobs of a pool's owner, if it has any that can run, could run something in it."""
     owners = [tenant for tenant in tree.tenants.values() if tenant.pool is not None]
     if not owners:
         return
+    never = never_run(cluster, jobs)
     allowed = eligibility(cluster, jobs)
     group = {
         cluster.machines[i].name: g for g, members in enumerate(allowed.groups) for i in members
@@ -162,16 +164,13 @@ def check_use_of_pools(
     example = [cluster.machines[members[0]].capacity for members in allowed.groups]
 
     def runs(index: int, groups: set[int], eligible: Eligibility) -> bool:
-        job = jobs[index]
-        needs = [resource for resource, amount in job.demand.items() if amount]
-        if any(_barred(tree, job.tenant, resource) for resource in needs):
-            return False
+        needs = [resource for resource, amount in jobs[index].demand.items() if amount]
         row = eligible.rows[eligible.row[index]]
         return any(row[g] and all(example[g].get(r) for r in needs) for g in groups)
 
     for tenant in owners:
         groups = {group[name] for name in tenant.pool or () if name in group}
-        below = list(tree.below(tenant.name))
+        below = [index for index in tree.below(tenant.name) if jobs[index].name not in never]
         if below and groups and not any(runs(index, groups, allowed) for index in below):
             mistakes.add(
                 ("tenant", tenant.name, "pool"),
@@ -179,14 +178,6 @@ def check_use_of_pools(
                 " nothing to it",
                 "name machines that its jobs may use and that have what they need",
             )
-
-
-def _barred(tree: Tree, name: str | None, resource: str) -> bool:
-    """Does a limit of 0 keep the jobs of this tenant from the resource?"""
-    if name is None or name not in tree.tenants:
-        return False
-    tenant = tree.tenants[name]
-    return any(up.limit.get(resource) == 0 for up in (tenant, *tree.above(tenant)))
 
 
 def quoted_ranges(names: Sequence[str] | set[str]) -> str:

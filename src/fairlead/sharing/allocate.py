@@ -11,10 +11,10 @@ from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
-from fairlead.model.eligibility import nowhere
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.never import why_never
 from fairlead.model.proof import Proof, Round, Scale
 from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
 from fairlead.model.unrounded import EXACT, IN_DOUBLES
@@ -37,9 +37,6 @@ from fairlead.sharing.whole_tasks.registry import is_whole
 MAY_NOT_FIT = (
     "{policy} looks at one machine that holds everything: the tasks may not fit the real machines,"
     " and there are no placements"
-)
-DIVIDED = (
-    "job {job}: a task is larger than every machine that it may use, so it gets part of a task"
 )
 
 
@@ -261,7 +258,7 @@ def _in_words(
         placed=not found.pooled,
         alone=list(map(nearest, by_itself)),
     )
-    warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem, tasks)
+    warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else ()
     weight = found.weight.exact
     tenant_share = back.of_tenants(problem, weight, share)
     return Allocation(
@@ -310,23 +307,13 @@ def _scales(
     )
 
 
-def _divided(problem: Problem, tasks: Floats) -> tuple[str, ...]:
-    """A warning for each job that runs though no machine that it may use can hold a whole task."""
-    largest = np.where(problem.usable, problem.holds, 0.0).max(axis=1, initial=0.0)
-    return tuple(
-        sorted(
-            DIVIDED.format(job=problem.job_names[j])
-            for j in np.flatnonzero((largest < 1) & (tasks.sum(axis=1) > 0))
-        )
-    )
-
-
 def _with_reasons(
     cluster: Cluster, jobs: Sequence[Job], shares: Sequence[JobShare]
 ) -> tuple[JobShare, ...]:
-    """The jobs' shares, with the reason for each that can run nowhere."""
-    by_name = {job.name: job for job in jobs}
+    """The jobs' shares, with the reason for each that can never run."""
+    idle = {share.name for share in shares if not share.tasks}
+    never = why_never(cluster, tuple(job for job in jobs if job.name in idle))
     return tuple(
-        replace(share, nowhere=nowhere(cluster, by_name[share.name])) if not share.tasks else share
+        replace(share, nowhere=never[share.name]) if share.name in never else share
         for share in shares
     )

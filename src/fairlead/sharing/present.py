@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,8 @@ class Snapshot:
     waiting: Ints  # (J,)
     held: Ints  # (J,)
     scale: Floats  # (J,)
-    gang: Ints | None = None  # (J,) so many tasks start together; the exact shares ignore it
+    gang: Ints | None = None  # (J,) so many tasks start together
+    piece: Ints | None = None  # (R,) the units in a piece of a device, 0 where it is none
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class Exact:
     tasks: Floats  # (J, C)
     total: Floats  # (J,) the tasks of each job
     whole: Ints  # (J,) the same rounded down, exactly
+    never: Bools  # (J,) what waits of it can never start, so it is no demand
     machine_class: Ints  # (M,)
     filled: Filled
     group: Ints  # (J,) the job of `filled` that stands for each job
@@ -108,9 +110,13 @@ def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
     """The exact filling of the present machines by the present tasks, on the run's own scales.
 
     Tasks are divisible and devices are not cut into pieces, but a job gets nothing on a machine
-    that holds no whole task of it, and no more than its present tasks.
+    that holds no whole task of it, and no more than its present tasks; of tasks that can never
+    start, as long as machines and limits stay, nothing.
     """
     classes = classes_of(now.capacity, now.satisfies, now.demand, now.needs)
+    never, none = _never(now, tenants, classes)
+    waiting, held = np.where(never, 0, now.waiting), np.where(none, 0, now.held)
+    now = replace(now, waiting=waiting, held=held)
     groups = _groups(now, tenants, classes)
     first, members = groups.first, groups.members
     tasks = (now.waiting + now.held)[first].astype(np.float64) * members
@@ -149,6 +155,7 @@ def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
         tasks=(filling.tasks / members[:, None])[groups.of_job],
         total=np.array([nearest(tasks) for tasks in each])[groups.of_job],
         whole=rounded_down(each)[groups.of_job],
+        never=never,
         machine_class=classes.of_machine,
         filled=filled,
         group=groups.of_job,
@@ -232,8 +239,7 @@ def _groups(now: Snapshot, tenants: Tenants, classes: Classes) -> _Groups:
     """
     nodes = len(tenants.parent)
     tasks = now.waiting + now.held
-    whole = _holds_whole(now.demand, classes.capacity)
-    usable = whole & classes.allowed[classes.need]
+    usable = _usable(now, classes) & (tasks > 0)[:, None]
     fewest = np.where(usable, classes.count, np.iinfo(np.int64).max).min(axis=1, initial=1 << 62)
     spread = now.spread & (tasks > fewest)
     _, of_kind = _distinct(
@@ -277,6 +283,58 @@ def _groups(now: Snapshot, tenants: Tenants, classes: Classes) -> _Groups:
         exact_weight=[*quotients(tenants.weight[:tops]), *(one * int(many) for one, many in exact)],
         limits=tuple(limits),
     )
+
+
+def _usable(now: Snapshot, classes: Classes) -> Bools:
+    """(J, C) whether a job may use a class, and a machine of it holds a whole task."""
+    usable: Bools = _holds_whole(now.demand, classes.capacity) & classes.allowed[classes.need]
+    return usable
+
+
+def _never(now: Snapshot, tenants: Tenants, classes: Classes) -> tuple[Bools, Bools]:
+    """(J,) whether what waits of a job can never start: no machine holds a task, or not all that
+    start together, or a limit is below that; and whether not even one task could ever run. The
+    same of an input: `fairlead.model.never`."""
+    usable = _usable(now, classes)
+    none: Bools = ~usable.max(axis=1, initial=False)
+    none |= _over_limit(now, tenants, np.ones(len(none), np.int64))
+    if now.gang is None:
+        return none, none
+    size = np.where(now.waiting >= now.gang, now.gang, 1)
+    never: Bools = none | _over_limit(now, tenants, size)
+    for j in np.flatnonzero(~never & (size > 1)).tolist():
+        able = np.flatnonzero(usable[j])
+        fit = _whole_tasks(now.demand[j], classes.capacity[able].astype(np.int64), now.piece)
+        fit = np.minimum(fit, 1) if now.spread[j] else np.minimum(fit, size[j])
+        never[j] = fit @ classes.count[able] < size[j]
+    return never, none
+
+
+def _over_limit(now: Snapshot, tenants: Tenants, size: Ints) -> Bools:
+    """(J,) whether so many tasks of each job are more than its tenant, or one above, may hold."""
+    over = np.zeros(len(size), np.bool_)
+    if tenants.limit is None:
+        return over
+    above = now.tenant.copy()
+    while (at := np.flatnonzero(above >= 0)).size:
+        most, need = tenants.limit[above[at]], now.demand[at]
+        fits = most // np.maximum(need, 1) >= size[at, None]
+        over[at] |= ((most >= 0) & (need > 0) & ~fits).any(axis=1)
+        above[at] = tenants.parent[above[at]]
+    return over
+
+
+def _whole_tasks(demand: Ints, capacity: Ints, piece: Ints | None) -> Ints:
+    """(C,) how many tasks with this demand a machine of each capacity holds; devices are taken in
+    whole ones, or in a part of one."""
+    most = np.full(len(capacity), np.iinfo(np.int64).max)
+    for r in np.flatnonzero(demand).tolist():
+        need, unit = int(demand[r]), 0 if piece is None else int(piece[r])
+        fit = capacity[:, r] // need
+        if unit and need <= unit:
+            fit = capacity[:, r] // unit * (unit // need)
+        most = np.minimum(most, fit)
+    return most
 
 
 def _holds_whole(demand: Ints, capacity: Floats) -> Bools:

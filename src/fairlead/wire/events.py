@@ -18,6 +18,7 @@ class EventKind(Enum):
     JOB_REJECTED = "reject"
     JOB_FORGOTTEN = "job_forgotten"
     TASK_LAUNCHED = "launch"
+    TASK_PLACED = "task_placed"
     TASK_TOLD_TO_STOP = "stop"
     TASK_STARTED = "task_started"
     TASK_FINISHED = "task_finished"

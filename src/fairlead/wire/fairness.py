@@ -24,7 +24,9 @@ class TenantShare(ResponseBody):
     guaranteed: float | None = Field(
         default=None, description="the whole tasks of its fair share, as a share"
     )
-    asked: float | None = Field(default=None, description="its share if all that waits ran too")
+    asked: float | None = Field(
+        default=None, description="its share if all that waits and can ever run ran too"
+    )
     shortfall: float | None = Field(
         default=None, description="share that it is short of, 0 where it has as much as is fair"
     )
@@ -41,7 +43,18 @@ class JobShareNow(ResponseBody):
     fair: float | None = Field(default=None, description="its exact share")
     fair_tasks: float | None = Field(default=None, description="its exact tasks, not whole")
     guaranteed: Count | None = Field(default=None, description="its exact tasks, rounded down")
-    asked: float | None = Field(default=None, description="its share if all that waits ran too")
+    asked: float | None = Field(
+        default=None, description="its share if all that waits and can ever run ran too"
+    )
+
+
+class NeverRuns(ResponseBody):
+    """A job of which no waiting task can ever start, as long as machines and limits stay: its
+    demand counts for nothing in shares. Others are not told why."""
+
+    job: str
+    tenant: str
+    sentence: str
 
 
 class Shares(ResponseBody):
@@ -54,6 +67,8 @@ class Shares(ResponseBody):
     exact: Moment | None = None
     tenants: list[TenantShare]
     jobs: list[JobShareNow] = Field(default_factory=list)
+    never: list[NeverRuns] = Field(default_factory=list, description="jobs that can never run")
+    never_more: Count = Field(default=0, description="of these, how many are not listed")
 
 
 class SharePoint(ResponseBody):
@@ -263,6 +278,8 @@ class LiveAudit(ResponseBody):
         description="who is below its fair share and short of nothing, furthest below first",
     )
     below_fair_more: Count = Field(default=0, description="of these, how many are not listed")
+    never: list[NeverRuns] = Field(default_factory=list, description="jobs that can never run")
+    never_more: Count = Field(default=0, description="of these, how many are not listed")
     problem: str | None = Field(
         default=None, description="why there is no newer exact allocation, where there is none"
     )

@@ -35,7 +35,12 @@ def test_envy_by_a_hundred_millionth_is_found() -> None:
     # u2 has half of m1 and the more of it the smaller m2 is: s = (1 + e) / (2 + 3 e) of m1 for u1,
     # and 1 - s for u2.
     little = machines((3,), (3 * LITTLE,))
-    jobs = (job("u1", 1, on=[1]), job("u2", 1), job("u3", 1, on=[2]), job("u4", 1, on=[2]))
+    jobs = (
+        job("u1", 1, on=[1]),
+        job("u2", 1),
+        job("u3", LITTLE, on=[2]),
+        job("u4", LITTLE, on=[2]),
+    )
     witness = witness_of(audited("envy-freeness", given(little, jobs), "cdrf"))
     share = (1 + LITTLE) / (2 + 3 * LITTLE)
     assert witness.who == ("u1", "u2")

@@ -175,6 +175,7 @@ def test_a_gain_of_a_ten_billionth_is_one_and_a_difference_of_rounding_is_none()
     assert [job.part for job in crumb.jobs] == pytest.approx([1e-10, 1e-10])
     # The same cluster in ten machines of 0.1 cpu.
     tenth = [Machine(f"m{i}", {"cpu": "0.1"}) for i in range(10)]
+    what = made([Machine("m", {"cpu": 1})], [Job("a", {"cpu": "0.07"}), Job("b", {"cpu": "0.03"})])
     parts = compare(solve(what, "tsf"), solve(made(tenth, what.jobs), "tsf"))
     assert [moved.change for moved in (*parts.jobs, *parts.tenants)] == [0, 0, 0, 0]
     assert not any(tenant.rescaled for tenant in parts.tenants)

@@ -89,7 +89,7 @@ def test_can_run_nowhere(write: Path, capsys: pytest.CaptureFixture[str]) -> Non
     jobs = "jobs: [{name: a, demand: {cpu: 1, gpu: 1}, where: zone = east}]"
     text = explained(write, jobs, "a", capsys)
     assert text.startswith(
-        "a can run nowhere, so it gets no tasks: of 3 machines, 1 is excluded by `zone = east`"
+        "a can never run, so it gets no tasks: of 3 machines, 1 is excluded by `zone = east`"
         " and 2 have no gpu."
     )
     assert "Without `zone = east` (which alone keeps it from 1 machine: m3): 1 task, 1 more" in text
@@ -139,7 +139,8 @@ def test_the_only_machine_is_not_counted(write: Path, capsys: pytest.CaptureFixt
 def test_a_limit_of_nothing_has_no_holders(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = "tenants: [{name: t, limit: {cpu: 0}}]\njobs: [{name: a, tenant: t, demand: {cpu: 1}}]"
     text = explained(write, jobs, "a", capsys)
-    assert "- Tenant t has reached its limit of cpu, which is 0. What would" in text
+    assert "a can never run, so it gets no tasks: a task needs 1 cpu, and tenant t may hold" in text
+    assert "- One more cpu in the limit of t: 1 task, 1 more." in text
 
 
 def test_a_limit_over_machines_filled_by_themselves_is_told_once(
@@ -163,7 +164,7 @@ def test_a_change_that_the_policy_refuses_is_left_out(
 ) -> None:
     jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {gpu: 1}, where: zone = east}]"
     text = explained(write, jobs, "b", capsys, "--policy", "cmmf(cpu)")
-    assert text.startswith("b can run nowhere")
+    assert text.startswith("b can never run")
     assert "What would raise it" not in text
 
 

@@ -154,7 +154,7 @@ def test_every_mistake_is_told_at_once(cluster: str, capsys: pytest.CaptureFixtu
 def test_a_policy_that_refuses_the_change_says_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # g can run nowhere, so cmmf(cpu) needs no scale for it; where it can, there is none.
+    # g can never run, so cmmf(cpu) needs no scale for it; where it can, there is none.
     path = tmp_path / "gpu.yaml"
     path.write_text(
         "machines: [{name: m, capacity: {cpu: 4, gpu: 1}, labels: {zone: west}}]\n"
@@ -169,7 +169,7 @@ def test_a_policy_that_refuses_the_change_says_why(
 
 def test_a_warning_says_when_it_is_so(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "whatif", cluster, "--remove", "w1")
-    assert "warning after: job b can run nowhere" in out
+    assert "warning after: job b can never run" in out
     pooled = run(capsys, "whatif", cluster, "--weight", "s=2", "--policy", "drf")
     assert "warning: drf looks at one machine" in pooled
 

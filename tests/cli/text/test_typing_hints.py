@@ -1,4 +1,4 @@
-"""Hints for jobs that can run nowhere: what is close, or else what there is."""
+"""Hints for jobs that can never run: what is close, or else what there is."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ def measured(
         fair=np.array([owed, owed]),
         owed=np.array([owed, owed]),
         asked=np.array([share, share]),
+        never=np.zeros(len(jobs), np.bool_),
         tenant_running=none,
         tenant_waiting=none,
     )

@@ -58,7 +58,7 @@ def test_a_job_that_no_machine_holds_runs_nothing_until_one_does() -> None:
     jobs = {job["job"]: job for job in found.whatif["jobs"]}
     assert (jobs["large"]["before"], jobs["large"]["after"]) == (0, 0)
     (warning,) = found.whatif["warnings_before"]
-    assert warning.startswith("job large: no machine that it may use holds a whole task")
+    assert warning.startswith("job large can never run: each of the 2 machines has too little cpu")
     small = answer_what_if(live.now, given, {"set_demand": ["large:cpu=4"]}, "tsf")
     jobs = {job["job"]: job for job in small.whatif["jobs"]}
     assert jobs["large"]["before"] == 0

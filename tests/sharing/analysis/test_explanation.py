@@ -301,15 +301,15 @@ def test_a_limit_that_stops_a_job_on_several_classes_is_one_stop() -> None:
 
 
 def test_a_job_that_lacks_the_last_ten_billionth_of_a_task_has_not_all() -> None:
-    cluster = Cluster([Machine("m", {"cpu": "0.9999999999"})])
-    why = explained(cluster, [Job("a", {"cpu": 1}, tasks=1)], "a")
+    cluster = Cluster([Machine("m", {"cpu": "1.9999999999"})])
+    why = explained(cluster, [Job("a", {"cpu": 1}, tasks=2)], "a")
     assert not why.satisfied
     assert [scarce.stop.resource for scarce in why.scarce] == ["cpu"]
 
 
-@pytest.mark.parametrize("tasks", [1, 3, 7])
+@pytest.mark.parametrize("tasks", [4, 12, 28])
 def test_a_job_that_has_all_its_tasks_in_thirds_has_all(tasks: int) -> None:
-    machines = [Machine(f"m{i}", {"cpu": "0.1"}) for i in range(3 * tasks)]
+    machines = [Machine(f"m{i}", {"cpu": "0.4"}) for i in range(3 * tasks // 4)]
     assert explained(Cluster(machines), [Job("a", {"cpu": "0.3"}, tasks=tasks)], "a").satisfied
 
 

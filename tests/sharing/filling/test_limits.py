@@ -21,12 +21,14 @@ def test_a_limit_of_0_lets_its_jobs_run_nothing_and_leaves_all_to_others(policy:
     assert found.job("b").tasks == pytest.approx(4)
 
 
-def test_a_limit_of_0_is_what_stops_its_jobs() -> None:
+def test_under_a_limit_of_0_a_job_can_never_run_and_takes_part_in_nothing() -> None:
     cluster = Cluster(MACHINES, [Tenant("A", limit={"cpu": 0}), Tenant("B")])
     jobs = [Job("a", {"cpu": 1}, tenant="A"), Job("b", {"cpu": 1}, tenant="B")]
-    first = fairlead.allocate(cluster, jobs).levels[0]
-    assert first.jobs == ("a",)
-    assert [(stop.tenant, stop.resource) for stop in first.stopped_by] == [("A", "cpu")]
+    found = fairlead.allocate(cluster, jobs)
+    assert [level.jobs for level in found.levels] == [("b",)]
+    assert found.sentences() == (
+        "job a can never run: a task needs 1 cpu, and tenant A may hold 0.",
+    )
 
 
 def test_a_limit_of_0_above_stops_all_below_it_and_no_one_else() -> None:

@@ -11,6 +11,7 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from tests.reference.scales import can_never_run
 
 POLICY = "per-machine-drf"
 AB = (Machine("a", {"cpu": 8}), Machine("b", {"cpu": 8, "disk": 1}))
@@ -131,7 +132,7 @@ def test_random_answers_are_proved_and_leave_nobody_waiting(cases: int) -> None:
         for job in jobs:
             if job.tasks is not None and found.job(job.name).tasks > float(job.tasks) - 1e-6:
                 continue
-            if at_limit(cluster, jobs, found, job):
+            if at_limit(cluster, jobs, found, job) or can_never_run(cluster, job):
                 continue
             for machine in cluster.machines:
                 if machine.name in (job.machines or ()):

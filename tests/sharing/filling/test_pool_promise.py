@@ -12,6 +12,7 @@ import fairlead
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from tests.reference.scales import can_never_run
 
 # For linear scales; those below need a demand of every resource that they look at.
 WITH_ZEROS = ["tsf", "cdrf", "drfh", "drf", "asset", "asset(pooled=true)", "kdf(k=1)"]
@@ -67,7 +68,9 @@ def cases_of(seed: int, *, zeros: bool) -> tuple[Cluster, list[Job], list[Fracti
         in_pool(job, pool, tenant.limit.get("cpu"))
         for job, pool, tenant in zip(jobs, pools, tenants, strict=True)
     ]
-    return (Cluster(machines, tenants), jobs, promised) if all(promised) else None
+    cluster = Cluster(machines, tenants)
+    able = all(promised) and not any(can_never_run(cluster, job) for job in jobs)
+    return (cluster, jobs, promised) if able else None
 
 
 def some(count: int, *, zeros: bool) -> Iterator[tuple[Cluster, list[Job], list[Fraction]]]:

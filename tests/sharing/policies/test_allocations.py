@@ -15,6 +15,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.sharing.rules import registry
+from tests.reference.scales import can_never_run
 from tests.sharing.policies.claims import MECHANISMS, POLICIES, Claims
 
 EVERY = [c for entries in (POLICIES | MECHANISMS).values() for c in entries]
@@ -174,8 +175,11 @@ def most_beyond(case: Case, found: list[float], *, pooled: bool) -> float:
         (j, m)
         for j, job in enumerate(case.jobs)
         for m in range(len(there))
-        if pooled or job.machines is None or case.cluster.machines[m].name in job.machines
+        if not can_never_run(case.cluster, job)
+        and (pooled or job.machines is None or case.cluster.machines[m].name in job.machines)
     ]
+    if not pairs:
+        return 0.0
     rows, bounds = [], []
     for m in range(len(there)):
         for r, name in enumerate(RESOURCES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.sharing.filling.names import names_of
 from fairlead.sharing.problem.compile import compile_problem
 from tests.reference.instances import Kind, instance
-from tests.reference.scales import holds, may_use
+from tests.reference.scales import can_never_run, holds, may_use
 
 KIND = Kind(machines=6, jobs=6)
 
@@ -28,18 +29,22 @@ def test_every_machine_and_job_is_found_again_in_the_arrays(cases: int) -> None:
         assert sorted(n for names in problem.class_machines for n in names) == sorted(machine), seed
         assert [len(names) for names in problem.class_machines] == problem.count.tolist(), seed
         for j, job in enumerate(by_name[name] for name in problem.job_names):
+            never = can_never_run(cluster, job)
             need = [float(job.demand.get(name, 0)) for name in problem.resources]
             assert problem.demand[j].tolist() == need, seed
             for c, names in enumerate(problem.class_machines):
                 for each in (machine[name] for name in names):
-                    assert problem.eligible[j, c] == may_use(job, each), seed
+                    may = may_use(job, each) and not never
+                    assert problem.eligible[j, c] == may, seed
                     assert problem.holds[j, c] == pytest.approx(float(holds(job, each))), seed
-                    assert problem.usable[j, c] == (may_use(job, each) and holds(job, each) > 0)
+                    assert problem.usable[j, c] == (may and holds(job, each) > 0)
 
 
 def test_classes_differ_in_what_some_job_sees(cases: int) -> None:
     for seed in range(60 * cases):
-        problem = compile_problem(*instance(Random(seed), KIND))
+        problem = compile_problem(
+            *instance(Random(seed), replace(KIND, nowhere=False, limits=False))
+        )
         seen = np.hstack([problem.capacity, problem.eligible.T])
         assert len(np.unique(seen, axis=0)) == len(problem.count), seed
 

@@ -61,16 +61,16 @@ def test_what_is_left_when_too_few_wait_for_a_gang_starts_alone() -> None:
 @pytest.mark.parametrize(
     ("jobs", "tenants", "reason"),
     [
-        ([Job("a", {"gpu": 1}, gang=7)], [], "7 tasks start together, and all machines that it"),
+        ([Job("a", {"gpu": 1}, gang=7)], [], "7 tasks start together, and all 2 machines that"),
         (
             [Job("a", {"gpu": 1}, gang=3, spread=True)],
             [],
-            "3 tasks start together, and all machines that it may use hold 2",
+            "all 2 machines that could run one have room for 2 when empty.",
         ),
         (
             [Job("a", {"gpu": 1}, tenant="t", gang=4)],
             [Tenant("t", limit={"gpu": 3})],
-            "4 tasks start together, which is more than a limit of its tenant allows",
+            "its 4 tasks that start together need 4 gpu, and tenant t may hold 3.",
         ),
     ],
 )
@@ -81,8 +81,9 @@ def test_a_gang_that_can_never_run_is_a_warning(
     cluster = Cluster([Machine("m1", {"gpu": 3}), Machine("m2", {"gpu": 3})], tenants)
     found = shared(cluster, jobs, rule)
     assert tasks_of(found) == {"a": 0}
-    assert len(found.warnings) == 1
-    assert reason in found.warnings[0]
+    (said,) = found.sentences()
+    assert said.startswith("job a can never run: ")
+    assert reason in said
 
 
 @pytest.mark.parametrize("rule", [name for name in whole_names() if name not in KEEPING])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from fairlead.audit.properties.strategy_lies import (
     Scene,
     directed,
     draw_lie,
+    in_small_tasks,
     larger_pools,
     lie_of,
     scene_of,
@@ -108,6 +109,10 @@ class _Search:
         for change, claim in lies:
             if self.trials >= most:
                 break
+            if not self.outcome.whole and isinstance(change, Lie):
+                machines = scene.given.cluster.machines
+                claimed = tuple(in_small_tasks(job, machines) for job in change.claimed)
+                change = replace(change, claimed=claimed)
             if change in self.known or (self.outcome.whole and _of_no_use(change, scene)):
                 continue
             self.known.add(change)

@@ -3,7 +3,7 @@ one. Those that the prices point at come first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
@@ -15,8 +15,9 @@ from fairlead.audit.finding import Input, Lie, Split
 from fairlead.audit.outcome import Outcome
 from fairlead.audit.properties.strategy_value import own_job, worth_of
 from fairlead.model.constraint import Operator, Requirement, Selector
-from fairlead.model.eligibility import may_use
+from fairlead.model.eligibility import holds, may_use
 from fairlead.model.job import Job
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.sharing.certificate.arrays import Classes, Floats, Seen, see
@@ -24,6 +25,8 @@ from fairlead.sharing.certificate.arrays import Classes, Floats, Seen, see
 FACTORS = tuple(map(Fraction, ("2", "1/2", "3/2", "9/10", "11/10", "2/3", "4/3", "3", "1/3")))
 """A lie multiplies a component of a demand, or all of it, by one of these: small steps and large
 ones."""
+
+NONE = Fraction(0)
 
 MOST_BESIDE, MOST_STEPS = 8, 12
 """So many tasks beside each other are thought of, and so many claims of each resource made."""
@@ -233,6 +236,13 @@ def scale_tasks(job: Job, factor: Fraction) -> Job:
     tasks = None if job.tasks is None else Fraction(ceil(job.tasks / factor))
     demand = FrozenMap({r: need * factor for r, need in job.demand.items()})
     return replace(job, demand=demand, tasks=tasks)
+
+
+def in_small_tasks(job: Job, machines: Sequence[Machine]) -> Job:
+    """As much work in tasks of which a whole one fits on some machine, where parts of one do: who
+    asks for larger ones can never run, and shares do not depend on the size of tasks."""
+    most = max((holds(job, m) for m in machines if may_use(job, m)), default=NONE)
+    return scale_tasks(job, Fraction(1, ceil(1 / most))) if 0 < most < 1 else job
 
 
 def draw_lie(scene: Scene, liar: Liar, draw: np.random.Generator) -> Job:

@@ -21,11 +21,11 @@ from fairlead.sharing.analysis.yardstick import shares_by
 @dataclass(frozen=True)
 class Moved:
     """A job's tasks, or a tenant's weighted share, before and after; None where it
-    is not there, and only there: a job that can run nowhere runs 0 tasks.
+    is not there, and only there: a job that can never run runs 0 tasks.
 
     `change` is 1 where it gains, -1 where it loses, 0 where it has exactly as much; `by` how much
     more that is, and `part` the same as a part of what it had, None where it had nothing. Of a job,
-    `scale` are the tasks that make one unit of share, before and after, 0 where it can run nowhere.
+    `scale` are the tasks that make one unit of share, before and after, 0 where it can never run.
     Of a tenant, `compared` is the share after in the units of before, of a job that had none in
     those of after, and `change` is about it: a change of machines or demands changes the scales,
     and then `after` alone says little. `rescaled`: the two differ.
@@ -156,7 +156,7 @@ def _jobs(before: Allocation, after: Allocation, stranded: Collection[str]) -> I
 
 
 def _scale(allocation: Allocation, job: JobShare | None) -> Fraction | None:
-    """The tasks that make one unit of share, 0 where it can run nowhere; None of no job."""
+    """The tasks that make one unit of share, 0 where it can never run; None of no job."""
     if job is None:
         return None
     return _NONE if job.nowhere is not None else allocation.unrounded.unit[job.name]

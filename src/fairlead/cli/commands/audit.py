@@ -193,7 +193,7 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
     from dataclasses import replace
 
     from fairlead.audit.finding import Input
-    from fairlead.audit.run import with_pools
+    from fairlead.audit.run import able, with_pools
 
     notes: tuple[str, ...] = ()
     if args.trace:
@@ -211,7 +211,8 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
         raise InputError(what, "write --trace, too")
     else:
         cluster, jobs = read_jobs(args.files)
-    given = Input(cluster, jobs)
+    given, never = able(Input(cluster, jobs))
+    notes += never
     if not args.deal:
         return with_pools(given, _pools(args.pool or ())), notes
     if args.pool:

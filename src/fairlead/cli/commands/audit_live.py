@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.remote import ago, say_answer, service_of
 from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.main import Exit
+from fairlead.cli.text.shares import never_lines
 from fairlead.model.words import counted, escaped, number
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
         if found.exact is not None:
             yield "Everybody has what the exact allocation of the present demand guarantees."
         yield from _below_fair(found, screen)
+        yield from never_lines(found, screen)
         return
     rows = [
         [
@@ -57,6 +59,7 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     for short in found.shortfalls:
         yield from wrapped(f"{escaped(short.sentence)}.", screen)
     yield from _below_fair(found, screen)
+    yield from never_lines(found, screen)
 
 
 def _below_fair(found: LiveAudit, screen: Screen) -> Iterator[str]:

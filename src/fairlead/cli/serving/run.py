@@ -183,7 +183,7 @@ async def render_metrics(metrics: Metrics, door: Mailbox[Service | Follower]) ->
     """All metrics as Prometheus reads them."""
     from fairlead.service.process.clock import wall_clock
 
-    await door.read(lambda service: metrics.read(service, wall_clock()))
+    await door.read(lambda service: metrics.read(service, wall_clock()), long=True)
     return await asyncio.to_thread(metrics.text)
 
 

@@ -78,10 +78,9 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
         if outcome.allocation is None:
             refused = sentence("; ".join(outcome.refused))
             yield from wrapped(f"{outcome.policy} cannot be applied: {refused}", screen)
-    for outcome in applied:
-        assert outcome.allocation is not None  # what applied is
-        for text in outcome.allocation.warnings:
-            yield from wrapped(f"warning: {escaped(sentence(text))}", screen)
+    said = [text for each in applied if each.allocation for text in each.allocation.sentences()]
+    for text in dict.fromkeys(said):
+        yield from wrapped(f"warning: {escaped(text)}", screen)
 
 
 def _that_fit(

@@ -102,7 +102,7 @@ def answer(why: Explanation) -> Iterator[str]:
     """Sentences on the tasks and the share that it gets."""
     job, share, allocation = escaped(why.job.name), why.share, why.allocation
     if share.nowhere is not None:
-        yield f"{job} can run nowhere, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
+        yield f"{job} can never run, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
         return
     runs = counted(share.tasks, "task")
     if why.job.tasks is not None:
@@ -235,7 +235,7 @@ def advice(
             more = number(change.tasks - why.share.tasks, _DIGITS)
             brings = f"{counted(change.tasks, 'task')}, {more} more"
         elif why.share.nowhere is not None:
-            brings = "it could run there"
+            brings = "it could run" if change.machines is None else "it could run there"
         elif change.slope is None:
             brings = "there is room to gain, by the prices"
         else:
@@ -300,7 +300,7 @@ def change_briefly(change: Change) -> str:
         case Kind.SPREAD:
             return f"dropping `{SPREAD}`"
         case Kind.DEMAND:
-            return f"a tenth less {change.resource} a task"
+            return f"a smaller demand of {change.resource}"
         case _:
             return f"dropping {_part(change) if change.subject else 'the whole constraint'}"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.remote import ago, at, count
-from fairlead.cli.common.screen import Screen, table
-from fairlead.model.words import escaped, number
-from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
+from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.model.words import counted, escaped, number, sentence
+from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, TenantShare
 
 CLOSE = 1e-9
 """Shares that differ by less, relative, are equal: they are doubles."""
@@ -100,6 +100,17 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
         ]
         header = ["job", "tenant", "running", "waiting", "fair tasks", "whole", "share", "fair"]
         yield from table(header, rows, "<<>>>>>>", screen)
+    yield from never_lines(shares, screen)
+
+
+def never_lines(found: Shares | LiveAudit, screen: Screen) -> Iterator[str]:
+    """A sentence for each job that can never run."""
+    if found.never:
+        yield ""
+    for each in found.never:
+        yield from wrapped(f"warning: {escaped(sentence(each.sentence))}", screen)
+    if found.never_more:
+        yield f"{counted(found.never_more, 'more job')} can never run"
 
 
 def _gap(tenant: TenantShare) -> str:

@@ -8,6 +8,7 @@ from fairlead.audit.tenant import TenantExplanation, Try
 from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.explanation import bullet, change_briefly, change_in_words
 from fairlead.model.machine import Machine
+from fairlead.model.report import nowhere_sentence
 from fairlead.model.words import counted, escaped, listing, number, percent
 from fairlead.sharing.analysis.stop_names import reasons
 
@@ -24,6 +25,11 @@ def tenant_lines(why: TenantExplanation, screen: Screen) -> Iterator[str]:
     yield ""
     yield screen.bold("What its jobs hold, and what stops them")
     yield from _jobs(why, screen)
+    never = [(escaped(job.name), job.nowhere) for job in why.jobs if job.nowhere is not None]
+    for name, nowhere in never[:_JOBS]:
+        yield from wrapped(f"{name} can never run: {nowhere_sentence(nowhere)}", screen, "  ")
+    if more := never[_JOBS:]:
+        yield from wrapped(f"{counted(len(more), 'more job')} can never run.", screen, "  ")
     if why.own is not None:
         yield ""
         yield screen.bold("What is its own")
@@ -123,5 +129,5 @@ def _briefly(one: Try) -> str:
     if one.change is None or one.why is None:
         return f"weight {number(float(one.weight or 0))}"
     text = change_briefly(one.change)
-    own = text.startswith(("dropping", "a tenth"))
+    own = text.startswith(("dropping", "a smaller"))
     return f"{text} of {escaped(one.why.job.name)}" if own else text

@@ -1,4 +1,4 @@
-"""Hints at slips of the pen in a job that can run nowhere, which are no mistakes of the input."""
+"""Hints at slips of the pen in a job that can never run, which are no mistakes of the input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlead.model.slips import Slips
 def typing_hints(
     cluster: Cluster, jobs: Iterable[Job], shares: Iterable[JobShare]
 ) -> Iterator[str]:
-    """For each job that can run nowhere: what it names that no machine has."""
+    """For each job that can never run: what it names that no machine has."""
     nowhere = {share.name for share in shares if share.nowhere is not None}
     if not nowhere:
         return

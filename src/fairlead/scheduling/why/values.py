@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlead.model.quantity import written
-from fairlead.model.words import amounts, timespan
+from fairlead.model import shares
+from fairlead.model.report import gang_words, limit_words, readable
+from fairlead.model.words import timespan
 
 NAMED = 3
 """How many jobs a sentence names; the others are counted."""
-
-LONG = 8
-"""Letters of an amount that is read as it is."""
 
 NEVER = "it can never run, because"
 """So begins what no task that ends would change."""
@@ -63,40 +61,19 @@ class TooSmall:
 
 
 @dataclass(frozen=True, slots=True)
-class OverLimit:
-    """So many tasks that start together need more than a tenant may ever hold."""
-
-    tenant: str
-    resource: str
-    tasks: int
-    needed: Fraction
-    limit: Fraction
+class OverLimit(shares.OverLimit):
+    """The same of a live job."""
 
     def __str__(self) -> str:
-        needs = "a task needs"
-        if self.tasks > 1:
-            needs = f"its {self.tasks} tasks that start together need"
-        needed, limit = _readable(self.needed, self.limit)
-        return (
-            f"{NEVER} {needs} {needed} {self.resource}, and tenant {self.tenant} may hold {limit}"
-        )
+        return f"{NEVER} {limit_words(self)}"
 
 
 @dataclass(frozen=True, slots=True)
-class GangTooLarge:
-    """So many tasks start together, and only `fit` of them would on empty machines. `machines`
-    counts those that could run one."""
-
-    size: int
-    fit: int
-    machines: int
+class GangTooLarge(shares.GangTooLarge):
+    """The same of a live job."""
 
     def __str__(self) -> str:
-        of = "the one machine" if self.machines == 1 else f"all {self.machines} machines"
-        return (
-            f"{NEVER} {self.size} tasks start together, and {of} that could run one have room for"
-            f" {self.fit} when empty"
-        ).replace("machine that could run one have", "machine that could run one has")
+        return f"{NEVER} {gang_words(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +143,7 @@ class Cap:
     limit: Fraction
 
     def __str__(self) -> str:
-        held, limit = _readable(self.held, self.limit)
+        held, limit = readable(self.held, self.limit)
         return f"tenant {self.tenant} holds {held} {self.resource} of the {limit} that it may hold"
 
 
@@ -360,17 +337,6 @@ def verb(count: int, many: str) -> str:
     """The verb as it goes with so many."""
     one = {"are": "is", "have": "has", "satisfy": "satisfies", "run": "runs"}
     return one[many] if count == 1 else many
-
-
-def _readable(*values: Fraction) -> list[str]:
-    """Amounts of one resource as they were written; those that are long are rounded, in units such
-    as Gi, where they differ even so."""
-    exact = list(map(written, values))
-    short = [
-        text if len(text) <= LONG else amounts([float(value)])[0]
-        for text, value in zip(exact, values, strict=True)
-    ]
-    return short if len(set(short)) == len(set(values)) else exact
 
 
 def _too_little(lacking: Counts) -> str:

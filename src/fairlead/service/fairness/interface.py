@@ -69,6 +69,7 @@ class JobShares:
     share: Floats
     level: Floats
     drained: Ints
+    never: Bools  # what waits of it can never start, on any machine that is there
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -89,7 +90,7 @@ class JobShares:
         )
 
 
-NOBODY = JobShares((), *(np.zeros(0, kind) for kind in (float, int, float, float, int)))
+NOBODY = JobShares((), *(np.zeros(0, kind) for kind in (float, int, float, float, int, bool)))
 """The shares of no jobs."""
 
 

@@ -44,6 +44,7 @@ def question(
             held=jobs.held,
             scale=jobs.measuring_scale(machines),
             gang=jobs.gang,
+            piece=np.array([unit.piece for unit in core.ids.units], np.int64),
         ),
         tree=TenantTree(tenants.parent, tenants.weight, tenants.limit),
         up=machines.up,

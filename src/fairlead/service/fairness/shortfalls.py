@@ -34,7 +34,8 @@ class Measured:
     `whole` is what a job is guaranteed, no more than it has tasks now; -1 where the exact
     allocation is older than the job. Shares of tenants are divided by their weights; `fair` is nan
     where the exact allocation says nothing of a tenant, `owed` the share of what it is
-    guaranteed, `asked` the share if all that waits ran too."""
+    guaranteed, `asked` the share if all that waits and could ever run ran too; `never` is whether
+    what waits of a job can never start, by the exact allocation."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -50,6 +51,7 @@ class Measured:
     fair: Floats
     owed: Floats
     asked: Floats
+    never: Bools  # (J,)
     tenant_running: Ints
     tenant_waiting: Ints
 
@@ -152,6 +154,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     parent, weight = tenants.parent, tenants.weight
     names = tuple(tenant.name for tenant in tenants.values)
     whole, scale = np.full(len(running), -1), present.scale
+    could = waiting.copy()
     fair = np.full(len(names), np.nan)
     if exact is not None:
         was = exact.question
@@ -161,19 +164,21 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             now = (running + waiting)[known]
             whole[known] = np.minimum(exact.answer.jobs.whole[found[known]], now)
             scale[known] = was.now.scale[found[known]]
+            could[known[exact.answer.jobs.never[found[known]]]] = 0
         for t, name in enumerate(names):
             share = exact.answer.tenants.get(name)
             if share is not None:
                 fair[t] = share.share
     counts = np.stack([running, waiting], axis=1)
-    tasks = (running, np.maximum(whole, 0), running + waiting)
+    tasks = (running, np.maximum(whole, 0), running + could)
     parts = np.stack([shares_of(each, scale) for each in tasks], axis=1)
     total = sum_over_tree(counts, owner, parent)
     shares = sum_over_tree(parts, owner, parent)
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
     return Measured(
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
-        shares[:, 0], fair, shares[:, 1], shares[:, 2], total[:, 0], total[:, 1],
+        shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting,
+        total[:, 0], total[:, 1],
     )  # fmt: skip
 
 

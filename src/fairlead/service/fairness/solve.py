@@ -40,15 +40,25 @@ def _answer(question: Question) -> Answer:
     exact = exact_now(there, question.tree) if up.any() else None
     tasks = np.zeros(len(now.job)) if exact is None else exact.total
     whole = np.zeros(len(now.job), np.int64) if exact is None else guarantees_of(exact, there)
-    with_all = whole
+    with_all, everywhere = whole, exact
     if not up.all():
         # A job can be guaranteed less with more machines: others of its tenant need them too.
-        with_all = guarantees_of(exact_now(now, question.tree), now)
+        everywhere = exact_now(now, question.tree)
+        with_all = guarantees_of(everywhere, now)
+    assert everywhere is not None  # there are machines
     level = _levels(exact, len(now.job))
     share = shares_of(tasks, now.scale)
     return replace(
         empty,
-        jobs=JobShares(question.jobs, tasks, whole, share, level, np.maximum(with_all - whole, 0)),
+        jobs=JobShares(
+            question.jobs,
+            tasks,
+            whole,
+            share,
+            level,
+            np.maximum(with_all - whole, 0),
+            everywhere.never,
+        ),
         tenants=_tenants(question, share, shares_of(whole.astype(np.float64), now.scale)),
         guarantees=named(question.jobs, whole) if question.guarantees else None,
         advice=(() if exact is None else _advice(question, exact)) if question.advice else None,

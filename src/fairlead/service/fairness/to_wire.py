@@ -13,6 +13,7 @@ from fairlead.service.fairness.below_fair import Below, find_below
 from fairlead.service.fairness.causes import Told
 from fairlead.service.fairness.history import Point
 from fairlead.service.fairness.monitor import FairnessMonitor
+from fairlead.service.fairness.never import find_never
 from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
 from fairlead.wire import fairness as wire
 
@@ -38,12 +39,15 @@ def shares(
     without a tenant where `own`, by the name that the reader is `told`."""
     found = measure_shares(core, watch)
     exact = found.exact
+    never, more = find_never(core, found, told)
     return wire.Shares(
         time=time,
         policy=core.book.scaler.spec,
         exact=None if exact is None else exact.answer.time,
         tenants=[_tenant(found, t, _has_scale(core, found)) for t in range(len(found.tenants))],
         jobs=_jobs(core, found, told, own=not jobs) if jobs or own else [],
+        never=never,
+        never_more=more,
     )
 
 
@@ -86,7 +90,9 @@ def _jobs(core: Core, found: Measured, told: Told, *, own: bool) -> list[wire.Jo
                 running=running,
                 waiting=min(waiting, 2**53 - 1),
                 share=running / scale if scaled and scale > 0 else None,
-                asked=(running + waiting) / scale if scaled and scale > 0 else None,
+                asked=(running + (0 if found.never[row] else waiting)) / scale
+                if scaled and scale > 0
+                else None,
                 fair=None if fair is None else fair.share,
                 fair_tasks=None if fair is None else fair.tasks,
                 guaranteed=None if fair is None else fair.whole,
@@ -149,7 +155,9 @@ def live_audit(
             problem="nobody computes the exact allocation here",
         )  # fmt: skip
     found = watch.audit(time, core, quarantined, told)
-    below, more_below = find_below(core, watch.measure(core), quarantined, told)
+    now = watch.measure(core)
+    below, more_below = find_below(core, now, quarantined, told)
+    never, more_never = find_never(core, now, told)
     return wire.LiveAudit(
         time=time,
         exact=found.exact,
@@ -159,6 +167,8 @@ def live_audit(
         more=found.more,
         below_fair=[_below(each) for each in below],
         below_fair_more=more_below,
+        never=never,
+        never_more=more_never,
         problem=watch.problem or None,
     )
 

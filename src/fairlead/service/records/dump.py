@@ -34,11 +34,12 @@ from fairlead.service.records.people import (
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
-VERSION = 5
+VERSION = 6
 
-READ = (3, 4, VERSION)
+READ = (3, 4, 5, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
-those of jobs that are known. Up to 4, jobs are called by their unique names alone."""
+those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody
+else places tasks."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,9 @@ def _now(row: list[Any], version: int, seq: int) -> list[Any]:
     """A job's row as one of this version; `seq` is the last entry before its snapshot."""
     if version == 3:
         row = [*row[:4], *row[3:]]
-    return row if version == VERSION else [*row[:5], None, seq, *row[5:]]
+    if version < 5:
+        row = [*row[:5], None, seq, *row[5:]]
+    return row if version == VERSION else [*row[:-1], None, row[-1]]
 
 
 def _key(
@@ -233,12 +236,13 @@ def _row(job: JobRecord) -> list[Any]:
             [task, [_plain_attempt(each) for each in attempts]]
             for task, attempts in job.past.items()
         ],
+        job.parts and list(job.parts.items()),
         list(job.counts),
     ]
 
 
 def _job(work: Job, number: int, *row: Any) -> JobRecord:
-    *plain, why, pieces, past, counts = row
+    *plain, why, pieces, past, parts, counts = row
     job = JobRecord(number, work, *plain)
     job.called = job.called or job.name
     job.why = dict(why) if why else None
@@ -246,6 +250,7 @@ def _job(work: Job, number: int, *row: Any) -> JobRecord:
         job.pieces = {task: tuple((name, piece) for name, piece in each) for task, each in pieces}
     if past:
         job.past = {task: [_attempt(*each) for each in attempts] for task, attempts in past}
+    job.parts = dict(parts) if parts else None
     job.counts = counts
     return job
 

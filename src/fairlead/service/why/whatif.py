@@ -16,10 +16,10 @@ from fairlead.audit.outcome import Outcome
 from fairlead.audit.whatif.as_data import tree
 from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
 from fairlead.audit.whatif.parse import read_edits
-from fairlead.model.eligibility import nowhere
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.never import never_run, why_never
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted, listing, number
@@ -46,6 +46,7 @@ class Present:
     tenants: tuple[Tenant, ...]
     jobs: tuple[Job, ...]
     left: tuple[int | None, ...]
+    held: tuple[int, ...]  # of that
     otherwise: Mapping[str, str]  # names that the reader is told, where they are not these
     devices: tuple[str, ...]
 
@@ -63,6 +64,7 @@ def take_present(core: Core, otherwise: Mapping[str, str] = NOTHING) -> Present:
     machines = Machines(core)
     there = np.flatnonzero(~jobs.cancelled)
     endless, left = jobs.endless[there], (jobs.waiting + jobs.held)[there]
+    held = jobs.held[there].tolist()
     return Present(
         machines=tuple(compress(machines.values, machines.up.tolist())),
         tenants=Tenants(core).values,
@@ -71,6 +73,7 @@ def take_present(core: Core, otherwise: Mapping[str, str] = NOTHING) -> Present:
             None if ends else count
             for ends, count in zip(endless.tolist(), left.tolist(), strict=True)
         ),
+        held=tuple(held),
         otherwise=otherwise,
         devices=tuple(unit.name for unit in core.ids.units if unit.piece),
     )
@@ -84,22 +87,28 @@ def input_of(present: Present) -> Input:
     if not machines:
         raise InputError("no machine takes tasks now", "add one, or end its drain")
     there = {machine.name for machine in machines}
-    jobs = [
-        _bare(
-            job,
-            present.otherwise.get(job.name, job.name),
-            None if left is None else Fraction(left),
-            there,
-        )
-        for job, left in zip(present.jobs, present.left, strict=True)
-        if job.machines is None or any(name in there for name in job.machines)
-    ]
+    jobs: list[Job] = []
+    runs: dict[str, int] = {}
+    for job, left, held in zip(present.jobs, present.left, present.held, strict=True):
+        if job.machines is None or any(name in there for name in job.machines):
+            jobs.append(_bare(job, present.otherwise.get(job.name, job.name), left, held, there))
+            runs[jobs[-1].name] = held
     if not jobs:
         raise InputError("no job is present", "submit one first")
     resources = {name for machine in machines for name in machine.capacity}
     devices = [name for name in present.devices if name in resources]
     tenants = [_tenant(tenant, there, resources) for tenant in present.tenants]
-    return Input(Cluster(machines, tenants, devices), tuple(jobs))
+    cluster = Cluster(machines, tenants, devices)
+    if any(job.gang > 1 for job in jobs):
+        # What runs of a gang that can start no more is all that its job asks for.
+        never = never_run(cluster, jobs)
+        jobs = [
+            replace(job, tasks=Fraction(runs[job.name]), gang=1)
+            if job.gang > 1 and runs[job.name] and job.name in never
+            else job
+            for job in jobs
+        ]
+    return Input(cluster, tuple(jobs))
 
 
 def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
@@ -116,14 +125,15 @@ def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
     return replace(tenant, pool=pool, limit=limit)
 
 
-def _bare(job: Job, name: str, tasks: Fraction | None, there: set[str]) -> Job:
+def _bare(job: Job, name: str, left: int | None, held: int, there: set[str]) -> Job:
     """The job under this name with what shares depend on, and nothing else. Machines that are gone
-    are off its lists."""
+    are off its lists; where too few tasks wait for a gang, each starts alone."""
     return Job(
         name,
         job.demand,
         tenant=job.tenant,
-        tasks=tasks,
+        tasks=None if left is None else Fraction(left),
+        gang=job.gang if left is None or left - held >= job.gang else 1,
         where=job.where,
         machines=None if job.machines is None else [n for n in job.machines if n in there],
         exclude=[name for name in job.exclude if name in there],
@@ -155,34 +165,25 @@ def in_whole_tasks(given: Input) -> Input:
 
 
 def _with_reasons(outcome: Outcome, given: Input, others: Collection[str]) -> Outcome:
-    """The outcome with a sentence of its own for each job that its constraint lets run somewhere,
-    and of which no machine there holds a whole task; and for each of the `others` that can run
-    nowhere, whose constraint is nobody's business."""
+    """The outcome with the reasons why jobs can never run on the machines as they are; of the
+    `others`, whose constraint is nobody's business, only that they cannot."""
     allocation = outcome.allocation
-    jobs = {job.name: job for job in given.jobs}
-    said = {
-        share.name: "no machine that it may use holds a whole task"
-        for share in allocation.jobs
-        if share.nowhere is not None and nowhere(given.cluster, jobs[share.name]) is None
-    }
-    said |= {
-        share.name: "it can run nowhere"
-        for share in allocation.jobs
-        if share.nowhere is not None and share.name in others
-    }
-    if not said:
+    never = {share.name for share in allocation.jobs if share.nowhere is not None}
+    if not never:
         return outcome
+    told = tuple(job for job in given.jobs if job.name in never and job.name not in others)
+    reasons = why_never(given.cluster, told)
     return replace(
         outcome,
         allocation=replace(
             allocation,
             jobs=tuple(
-                replace(share, nowhere=None) if share.name in said else share
+                replace(share, nowhere=reasons.get(share.name)) if share.name in never else share
                 for share in allocation.jobs
             ),
             warnings=(
                 *allocation.warnings,
-                *(f"job {name}: {why}" for name, why in said.items()),
+                *(f"job {name} can never run" for name in sorted(never & set(others))),
             ),
         ),
     )

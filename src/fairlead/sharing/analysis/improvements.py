@@ -8,10 +8,11 @@ from enum import Enum
 from fractions import Fraction
 
 from fairlead.model.allocation import Allocation
-from fairlead.model.eligibility import excluded_by
+from fairlead.model.eligibility import excluded_by, may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.never import NONE, whole_tasks
 from fairlead.model.shares import MachineClass
 from fairlead.model.unrounded import compared
 from fairlead.sharing.analysis.alike import stops_together
@@ -139,6 +140,13 @@ def _more_machines(cluster: Cluster, why: Explanation) -> Iterator[Change]:
     machine = {machine.name: machine for machine in cluster.machines}
     own = {scarce.stop.machine_class: False for scarce in why.scarce}
     own |= {scarce.stop.machine_class: True for scarce in why.scarce if scarce.own}
+    if why.share.nowhere is not None and why.share.nowhere.gang is not None:
+        own |= {
+            group.index: True
+            for group in why.allocation.classes
+            if may_use(why.job, machine[group.machines[0]])
+            and whole_tasks(why.job, machine[group.machines[0]].capacity, cluster.devices)
+        }
     for group in why.allocation.classes:
         if group.index not in own:
             continue
@@ -168,6 +176,11 @@ def _higher_limits(why: Explanation) -> Iterator[Change]:
                 scarce.stop.tenant,
                 _tasks(why, scarce.price * float(by)),
             )
+
+    if why.share.nowhere is not None:
+        for over in why.share.nowhere.limits:
+            by = over.needed - over.limit
+            yield Change(Kind.LIMIT, None, over.resource, by, over.tenant, None)
 
 
 def _fewer_constraints(cluster: Cluster, why: Explanation, *, every: bool) -> Iterator[Change]:
@@ -207,9 +220,13 @@ def _without_spread(why: Explanation) -> Iterator[Change]:
 
 def _smaller_demands(cluster: Cluster, why: Explanation) -> Iterator[Change]:
     """A little less of each resource that stopped the job and that it uses itself; of what comes
-    in pieces a little less means nothing."""
+    in pieces a little less means nothing. As much as a machine has, where none has enough."""
     if why.satisfied:
         return
+    if why.share.nowhere is not None:
+        for name, _ in why.share.nowhere.small:
+            most = max(m.capacity.get(name, NONE) for m in cluster.machines if may_use(why.job, m))
+            yield Change(Kind.DEMAND, None, name, most, "", None)
     own = (scarce.stop.resource for scarce in why.scarce if scarce.own)
     for resource in dict.fromkeys(own):
         if resource is None or resource in cluster.devices:

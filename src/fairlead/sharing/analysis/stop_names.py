@@ -83,7 +83,7 @@ def reasons(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> di
 def _reason(job: JobShare, satisfied: bool, stops: Stops, ranges: Ranges) -> str:
     """The stops of a job in few words; nothing where a mechanism gives no reason."""
     if job.nowhere is not None:
-        return "can run nowhere"
+        return "can never run"
     if satisfied:
         return "has all its tasks"
     return stop_names(stops[job.name], ranges, {job.name})

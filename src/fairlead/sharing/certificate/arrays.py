@@ -15,6 +15,7 @@ from fairlead.model.constraint import Label, Selector
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.never import never_run
 from fairlead.model.shares import MachineClass
 from fairlead.sharing.certificate.arithmetic import rational
 
@@ -90,7 +91,7 @@ class Seen:
     machine: dict[str, int]
     kind: Ints  # (M,) machines of one kind are alike to every job
     kinds: tuple[int, ...]  # a machine of each kind
-    allowed: Bools  # (J, K)
+    allowed: Bools  # (J, K) by a job's constraint; by none where it can never run
     parts: tuple[int, ...]  # (R,) parts that make one of a resource
     need: Whole  # (J, R) what a task takes, in parts
     number: tuple[fmpq | None, ...]  # (J,) of tasks, None where unlimited
@@ -185,6 +186,9 @@ def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
     ]
     kind, kinds, allowed = _kinds(cluster.machines, resources, tuple(constraints))
     names = tuple(job.name for job in jobs)
+    never = never_run(cluster, jobs)
+    may = allowed[of_job] if jobs else np.zeros((0, len(kinds)), dtype=bool)
+    may[[j for j, name in enumerate(names) if name in never]] = False
     parts = []
     for r in resources:
         kinds_of = (cluster.machines[k].capacity.get(r, NONE).denominator for k in kinds)
@@ -206,7 +210,7 @@ def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
         machine={machine.name: index for index, machine in enumerate(cluster.machines)},
         kind=kind,
         kinds=kinds,
-        allowed=allowed[of_job] if jobs else np.zeros((0, len(kinds)), dtype=bool),
+        allowed=may,
         parts=tuple(parts),
         need=need,
         number=tuple(None if job.tasks is None else rational(job.tasks) for job in jobs),

@@ -32,6 +32,7 @@ def tenant_weights(
     weight = [ONE] * len(tree.names)
     proofs = tuple(proofs)
     by_tenant = {proof.tenant: proof for proof in proofs}
+    runs = seen.all_kinds().runs
     if len(by_tenant) != len(proofs):
         raise CertificateError("two proofs for one pool")
     for tenant in cluster.tenants:
@@ -40,7 +41,7 @@ def tenant_weights(
             weight[node] = ONE if tenant.weight is None else rational(tenant.weight)
             continue
         mine = sorted(tree.below[tenant.name])
-        able = [job for job in mine if scale[job] > 0]
+        able = [job for job in mine if scale[job] > 0 and runs[job]]
         if tenant.name in by_tenant:
             proof = by_tenant.pop(tenant.name)
             weight[node] = _proved(proof, frozenset(tenant.pool), seen, tree, scale, able)

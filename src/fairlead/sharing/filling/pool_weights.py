@@ -81,12 +81,13 @@ def tenant_weights(problem: Problem, scale: Iterable[Any]) -> Weights:
     below = jobs_below(problem.tree)
     need = _need_under_limits(problem, below)
     weight: list[fmpq] = []
+    runs = problem.usable.max(axis=1, initial=False).tolist()
     for tenant, written in enumerate(amounts.weight):
         if written is not None:
             weight.append(written)
             continue
         jobs = sorted(below[tenant])
-        able = [j for j in jobs if scales[j] > 0]
+        able = [j for j in jobs if scales[j] > 0 and runs[j]]
         if not able:
             weight.append(fmpq(1))
         elif len(jobs) == 1 and not need[:, jobs].any():

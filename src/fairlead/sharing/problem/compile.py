@@ -10,6 +10,7 @@ import numpy as np
 from fairlead.model.constraint import Label, Selector
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.never import never_run
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.sharing.numbers.amounts import whole_parts
@@ -51,6 +52,8 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
     tasks = np.array([np.inf if job.tasks is None else float(job.tasks) for job in jobs])
     spread = np.array([job.spread for job in jobs], dtype=bool)
     eligible = allowed[of_job] if jobs else np.zeros((0, len(members)), dtype=bool)
+    never = never_run(cluster, jobs)
+    eligible[[j for j, job in enumerate(jobs) if job.name in never]] = False
     tenants = _in_order(cluster.tenants)
     own = [job.name for job in jobs if job.tenant is None]
 

@@ -47,10 +47,11 @@ class Problem:
     """Jobs x classes of machines x resources, in an order that names do not influence.
 
     `holds[j, c]`: tasks of j that one empty machine of class c holds, constraints ignored,
-    divisible, at most 1 if the job spreads. `eligible[j, c]`: the constraint allows it.
-    `usable` is both: eligible and holds > 0. `tasks` is inf where unlimited. `written` is where
-    each job stands in what the user wrote, for sentences alone; it may be unknown. `known` are the
-    amounts as rationals, where they are not those that the doubles stand for.
+    divisible, at most 1 if the job spreads. `eligible[j, c]`: the constraint allows it, and j is no
+    job that can never run. `usable` is both: eligible and holds > 0. `tasks` is inf where
+    unlimited. `written` is where each job stands in what the user wrote, for sentences alone; it
+    may be unknown. `known` are the amounts as rationals, where they are not those that the doubles
+    stand for.
     """
 
     resources: tuple[str, ...]

@@ -11,9 +11,9 @@ import numpy as np
 from flint import fmpq
 
 from fairlead.model.allocation import Allocation
-from fairlead.model.eligibility import nowhere
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.never import why_never
 from fairlead.model.shares import Certificate, JobShare, Placement, Tasks
 from fairlead.model.wholes import Chance, Distance, Packing, Whole
 from fairlead.model.words import listing
@@ -240,7 +240,7 @@ def _allocation(
         for tasks, each in zip(total, unit, strict=True)
     ]
     at = {name: j for j, name in enumerate(problem.job_names)}
-    by_name = {job.name: job for job in jobs}
+    never = why_never(cluster, jobs)
     shares = []
     for job in jobs:
         j = at[job.name]
@@ -258,14 +258,9 @@ def _allocation(
                     for c in names.order
                     if tasks[j][c]
                 ),
-                nowhere=None if problem.usable[j].any() else nowhere(cluster, by_name[job.name]),
+                nowhere=never.get(job.name),
             )
         )
-    too_large = [
-        f"job {name}: {_reason(counts, j)}"
-        for j, name in enumerate(problem.job_names)
-        if counts.usable[j] == 0 and problem.usable[j].any()
-    ]
     tenant_share = back.of_tenants(problem, weight, share)
     return Allocation(
         policy=spec,
@@ -275,24 +270,10 @@ def _allocation(
         classes=names.classes(),
         levels=(),
         certificate=Certificate(0.0, None),
-        warnings=tuple(sorted(too_large)),
+        warnings=(),
         whole=whole,
         unrounded=back.unrounded(problem, total, unit, share, weight, tenant_share),
     )
-
-
-def _reason(counts: Counts, j: int) -> str:
-    """Why not a single task of the job, or gang, can run, in words."""
-    holds = np.where(counts.problem.eligible[j], counts.holds[j], 0)
-    if not holds.any():
-        return "no machine that it may use holds a whole task"
-    gang = int(counts.gang[j])
-    if any(cap.use[j] > cap.amount for cap in counts.limits):
-        return "a whole task is more than a limit of its tenant allows"
-    room = int(holds @ counts.count)
-    if room < gang:
-        return f"{gang} tasks start together, and all machines that it may use hold {room}"
-    return f"{gang} tasks start together, which is more than a limit of its tenant allows"
 
 
 def _number(value: int | Fraction) -> float:

@@ -37,8 +37,7 @@ class Counts:
 
     `holds[j, c]`: whole tasks of j that one empty machine of class c holds, constraints ignored;
     `most[j, c]`: 0 where the job may not use the class, and no more than it has tasks.
-    A job of which one task, or one gang, is more than a tenant's limit may use nothing, nor one of
-    which all machines that it may use do not hold a gang. `count[c]` machines are in each class.
+    `count[c]` machines are in each class.
     `weight` (T,) is exact, 1 where a pool says it. `gang` (J,): so many tasks start together.
     `limits`: which jobs each limit caps, what a task of each takes (J,), and the amount.
     """
@@ -141,10 +140,6 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
     limits = _limits(cluster, problem, demand, units)
     gang = np.array([job.gang for job in ordered], np.int64)
-    most[np.where(most > 0, holds, 0) @ problem.count < gang] = 0
-    for cap in limits:
-        # By a division, since a gang's amount may be more than is counted to.
-        most[(cap.use > 0) & (cap.amount // np.maximum(cap.use, 1) < gang)] = 0
     written = {tenant.name: tenant.weight for tenant in cluster.tenants}
     weight = tuple(written.get(name) or Fraction(1) for name in problem.tree.names)
     return Counts(problem, demand, capacity, holds, most, problem.count, weight, gang, limits)

@@ -221,7 +221,7 @@ class WorkloadCore(SlotCore):
         self, moment: Moment, job_name: Callable[[int], str]
     ) -> Iterator[AdviceChanged | GuaranteesChanged]:
         """Applies what the exact allocation of this moment says, and yields it as events."""
-        now = snapshot_of(moment)
+        now = snapshot_of(self._workload, moment)
         exact = exact_now(now, tenants_of(self._workload, moment))
         jobs = [job_name(number) for number in moment.job.tolist()]
         # The events speak of names; here those of jobs are known while they are taken in.

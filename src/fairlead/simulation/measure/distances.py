@@ -54,7 +54,7 @@ class Distances(Sink):
         tenants = tenants_of(self._run.workload, moment)
         if self._distance is None:
             self._distance = Distance(tenants)
-        now = snapshot_of(moment)
+        now = snapshot_of(self._run.workload, moment)
         if self._run.policy == FIFO:
             now = replace(now, scale=tsf_scale(self._run.workload, moment))
         found = self._distance.sample(now, tenants)
@@ -113,7 +113,7 @@ def tsf_scale(workload: Workload, moment: Moment) -> Floats:
     return scaler.scales(moment.demand, moment.needs, moment.spread, there).scale
 
 
-def snapshot_of(moment: Moment) -> Snapshot:
+def snapshot_of(workload: Workload, moment: Moment) -> Snapshot:
     """The moment as the exact allocation takes it: the machines that take tasks or hold some."""
     return Snapshot(
         time=moment.time,
@@ -128,6 +128,7 @@ def snapshot_of(moment: Moment) -> Snapshot:
         held=moment.held,
         scale=moment.scale,
         gang=moment.gang,
+        piece=np.array([resource.piece for resource in workload.resources], np.int64),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, solve
 from fairlead.audit.properties.bottleneck import simpler
-from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
+from fairlead.audit.properties.strategy_lies import in_small_tasks, scene_of, unusable_pools
 from fairlead.model.eligibility import holds, may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -145,17 +145,16 @@ def _draw_input(family: Family, draw: np.random.Generator) -> Input | None:
             open_ = [name for name in names if name in mine or name in open_]
         open_to_all = family in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
         free = open_to_all or draw.random() < 0.25 or not open_
-        jobs.append(
-            Job(
-                f"u{i + 1}",
-                demand,
-                tenant=f"T{i + 1}" if pools else None,
-                machines=None if free else open_,
-                tasks=int(draw.integers(1, 5))
-                if family is not Family.WHOLE_OPEN and draw.random() < 0.1
-                else None,
-            )
+        job = Job(
+            f"u{i + 1}",
+            demand,
+            tenant=f"T{i + 1}" if pools else None,
+            machines=None if free else open_,
+            tasks=int(draw.integers(1, 5))
+            if family is not Family.WHOLE_OPEN and draw.random() < 0.1
+            else None,
         )
+        jobs.append(job if whole else in_small_tasks(job, machines))
     if pools:
         return Input(Cluster(machines, _owners(names, owner)), tuple(jobs))
     return Input(Cluster(machines), tuple(jobs))

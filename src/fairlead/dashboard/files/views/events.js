@@ -16,6 +16,7 @@ export const WORDS = {
   reject: "job rejected",
   job_forgotten: "job forgotten",
   launch: "task launched",
+  task_placed: "task placed",
   stop: "task told to stop",
   task_started: "task started",
   task_finished: "task finished",

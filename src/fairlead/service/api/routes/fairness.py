@@ -27,7 +27,7 @@ from fairlead.service.fairness.causes import CauseKind, Told
 from fairlead.service.records.lookup import find, told, told_otherwise
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
-from fairlead.service.why.answer import Taken, explained, take
+from fairlead.service.why.answer import Taken, apart, explained, take
 from fairlead.service.why.can_run import can_run as try_job
 from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
@@ -38,6 +38,7 @@ from fairlead.wire.fairness import (
     CanRunAsked,
     LiveAllocation,
     LiveAudit,
+    NeverRuns,
     Shares,
     SharesHistory,
     Shortfall,
@@ -65,11 +66,12 @@ async def shares(
 
     def look(view: ServiceView) -> Shares:
         told = _told(view, context.caller)
-        return to_wire.shares(
+        found = to_wire.shares(
             _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
         )
+        return found.model_copy(update={"never": _never_told(view, context.caller, found.never)})
 
-    return context.answer(await context.read(look))
+    return context.answer(await context.read(look, long=True))
 
 
 async def shares_history(
@@ -88,7 +90,7 @@ async def shares_history(
             time, view.watch, since=since, until=until, points=points, tenant=tenant
         )
 
-    return context.answer(await context.read(look))
+    return context.answer(await context.read(look, long=True))
 
 
 async def why(context: Enter, job: JobName) -> Response:
@@ -96,7 +98,9 @@ async def why(context: Enter, job: JobName) -> Response:
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
-        taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
+        taken = await context.read(
+            lambda view: _get_picture(view, context.caller, job, now), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(explained, taken)
         else:
@@ -111,7 +115,7 @@ async def whatif(context: Enter) -> Response:
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         present, others, policy, changes = await context.read(
-            lambda view: _get_input(view, context.caller, asked)
+            lambda view: _get_input(view, context.caller, asked), long=True
         )
         if context.api.settings.threads:
             given = await asyncio.to_thread(input_of, present)
@@ -127,7 +131,9 @@ async def can_run(context: Enter) -> Response:
     asked = await context.read_body(CanRunAsked)
     async with context.api.heavy_places.place(context.who):
         job = job_tried(asked, context.caller.tenant, context.api.settings)
-        copy, told = await context.read(lambda view: _get_copy(view, context.caller, job))
+        copy, told = await context.read(
+            lambda view: _get_copy(view, context.caller, job), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(try_job, copy, job, told)
         else:
@@ -147,7 +153,7 @@ async def allocation(context: Enter) -> Response:
             return present, core.book.scaler.spec, _time(view, now)
 
         try:
-            present, policy, time = await context.read(look)
+            present, policy, time = await context.read(look, long=True)
             if context.api.settings.threads:
                 given = await asyncio.to_thread(input_of, present)
             else:
@@ -161,7 +167,9 @@ async def allocation(context: Enter) -> Response:
 async def audit(context: Enter) -> Response:
     """Who has less than is guaranteed."""
     now = context.api.wall()
-    return context.answer(await context.read(lambda view: _audit(view, context.caller, now)))
+    return context.answer(
+        await context.read(lambda view: _audit(view, context.caller, now), long=True)
+    )
 
 
 def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, Told]:
@@ -177,8 +185,12 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
+    held = view.apart.get(job)
+    if held is not None and may_see(view, caller, held.tenant):
+        return apart(_time(view, now), job, held.tenant, held.why)
     record = own(view, caller, job)
-    return take(_time(view, now), view.records, view.core, view.watch, record.id, caller=caller)
+    said, time = view.said(record.name), _time(view, now)
+    return take(time, view.records, view.core, view.watch, record.id, caller=caller, beside=said)
 
 
 def _get_input(
@@ -243,21 +255,37 @@ def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
         _time(view, now), _core(view), view.watch, frozenset(resting), _told(view, caller)
     )
 
-    def mine(job: str | None) -> bool:
-        record = None if job is None else find(view.records, caller, job)
-        return record is not None and may_see(view, caller, record.job.tenant)
-
     def shown(rows: list[Row]) -> list[Row]:
         return [
             row
-            if row.cause != CauseKind.NOWHERE.value or mine(row.job)
+            if row.cause != CauseKind.NOWHERE.value or _is_own(view, caller, row.job)
             else row.model_copy(update={"sentence": HIDDEN})
             for row in rows
         ]
 
     return found.model_copy(
-        update={"shortfalls": shown(found.shortfalls), "below_fair": shown(found.below_fair)}
+        update={
+            "shortfalls": shown(found.shortfalls),
+            "below_fair": shown(found.below_fair),
+            "never": _never_told(view, caller, found.never),
+        }
     )
+
+
+def _is_own(view: ServiceView, caller: Caller, job: str | None) -> bool:
+    """Whether the caller may see all of the job that it is told this name of."""
+    record = None if job is None else find(view.records, caller, job)
+    return record is not None and may_see(view, caller, record.job.tenant)
+
+
+def _never_told(view: ServiceView, caller: Caller, rows: list[NeverRuns]) -> list[NeverRuns]:
+    """The rows without the reasons of others' jobs."""
+    return [
+        row
+        if _is_own(view, caller, row.job)
+        else row.model_copy(update={"sentence": f"{row.job}: it can never run"})
+        for row in rows
+    ]
 
 
 def _core(view: ServiceView) -> Core:
