@@ -75,12 +75,12 @@ def drawn(picture: Picture) -> Plot:
 
 
 def rounded(svg: str) -> str:
-    """The SVG with its numbers rounded to hundredths of a point: half as many bytes, and nothing
-    that can be seen. Numbers below 1 (opacities, scales) keep four digits."""
+    """The SVG with its numbers rounded to tenths of a point: half as many bytes, and nothing that
+    can be seen; lines are not indented. Numbers below 1 (opacities, scales) keep four digits."""
 
     def short(found: re.Match[str]) -> str:
         number = float(found[0])
-        text = f"{number:.{2 if abs(number) >= 1 else 4}f}"
+        text = f"{number:.{1 if abs(number) >= 1 else 4}f}"
         return text.rstrip("0").rstrip(".")
 
-    return re.sub(r"-?\d+\.\d{3,}", short, svg)
+    return re.sub(r"[ \t]*\n[ \t]*", "\n", re.sub(r"-?\d+\.\d{2,}", short, svg))
