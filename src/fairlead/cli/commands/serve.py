@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=tuple(dict.fromkeys(mode for each in ENGINES.values() for mode in each.modes)),
         help="what the service is to a cluster that another scheduler runs, as Slurm does:"
-        " `observe` reads it and changes nothing",
+        " `observe` reads it and changes nothing, `order` puts its queue into order",
     )
     parser.add_argument(
         "--cluster",
@@ -123,6 +123,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="begin a new journal in a state folder whose journal is gone",
     )
     parser.add_argument(
+        "--state-is-moved",
+        action="store_true",
+        help="begin with a state folder that was copied or restored: no service goes on with the"
+        " original",
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="go into the background once it accepts work"
     )
 
@@ -172,6 +178,7 @@ def words_of(args: argparse.Namespace) -> list[str]:
     words += ["--telemetry"] if args.telemetry else []
     words += ["--clock-is-right"] if args.clock_is_right else []
     words += ["--begin-anew"] if args.begin_anew else []
+    words += ["--state-is-moved"] if args.state_is_moved else []
     return words + (["--no-auth"] if args.no_auth else [])
 
 

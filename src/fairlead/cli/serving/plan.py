@@ -39,6 +39,7 @@ class Plan:
     advertise: str | None
     clock_is_right: bool
     begin_anew: bool
+    state_is_moved: bool
     telemetry: bool
     configured: Configured
 
@@ -108,6 +109,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         advertise=None if advertise is None else check_url(advertise, "--advertise"),
         clock_is_right=args.clock_is_right,
         begin_anew=args.begin_anew,
+        state_is_moved=args.state_is_moved,
         telemetry=bool(option("telemetry", False)),
         configured=configured,
     )

@@ -30,6 +30,9 @@ class Entries(Protocol):
     def read(self, after: int = 0) -> Iterator[Entry]:
         """The entries from there on."""
 
+    def start(self) -> int:
+        """The seq of the last entry that was removed, 0 if none was."""
+
 
 class ServiceView(Protocol):
     """The service. What the API's functions get when they read."""

@@ -20,6 +20,7 @@ from fairlead.scheduling.transitions import (
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
 from fairlead.service.records import fold_people as people
 from fairlead.service.records.book import Kept, Records, Totals
+from fairlead.service.records.fold_marks import mark
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import MachineRecord, Quarantine
 from fairlead.service.records.tasks import AttemptRecord, Outcome
@@ -41,6 +42,7 @@ def fold(records: Records, entry: Entry, content: Content) -> None:
     if known is None:
         raise CorruptJournalError(f"entry {entry.seq} is of an unknown kind, {entry.kind!r}")
     try:
+        mark(records, entry, content)
         known(records, entry, content)
     except (KeyError, IndexError, ValueError) as error:
         raise CorruptJournalError(

@@ -9,6 +9,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.words import timespan
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.scheduling.reading.holders import Holder, find_holders
 from fairlead.scheduling.transitions import TaskState
 from fairlead.scheduling.why.values import (
     Behind,
@@ -90,7 +91,8 @@ class WhyJob:
 
     `why` is the core's word on what waits; None for a job that is over. `changes`: the smallest of
     each kind after which it would start now, each tried. `start`: when it is expected to, run
-    forward on a copy of the core; None where nobody told how long tasks take."""
+    forward on a copy of the core; None where nobody told how long tasks take. `holders`: who has
+    the machines that could run it."""
 
     time: int
     job: str
@@ -103,6 +105,7 @@ class WhyJob:
     fair: Fair | None = None
     changes: tuple[Change, ...] = ()
     start: Start | None = None
+    holders: tuple[Holder, ...] = ()
     said: str = ""  # by another scheduler, which places its tasks
 
     @property
@@ -214,6 +217,9 @@ def explained(taken: Taken) -> WhyJob:
     core = taken.copy.core
     why = core.why(taken.job, taken.told)
     said = replace(said, why=why, fair=_fair(core, taken, why))
+    if why.waiting != 0:
+        holders = find_holders(core, core.ids.jobs[taken.job], taken.told)
+        said = replace(said, holders=tuple(holders))
     if not core.placement.places:
         return said  # what would start it here says nothing of whoever places
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
