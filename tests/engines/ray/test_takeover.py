@@ -47,10 +47,10 @@ def test_tasks_run_through_the_loss_of_the_service_that_began_them(
     bash = shutil.which("bash")
     assert bash is not None
     end_launcher()
+    words = [database, "--engine", "ray", "--address", ground.address]
     try:
         done = subprocess.run(
-            [bash, str(ROOT / "packaging" / "try-failover"), database]
-            + ["--engine", "ray", "--address", ground.address],
+            [bash, str(ROOT / "packaging" / "try-failover"), *words],
             env=environment(tmp_path) | {"FAIRLEAD": f"{sys.executable} -m fairlead"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
