@@ -19,9 +19,15 @@ import psutil
 from playwright.sync_api import sync_playwright
 
 from benchmarks.cases import Measured
-from benchmarks.dashboard_service import THREADS
+from benchmarks.dashboard_service import THREADS, begin, submit
+from benchmarks.dashboard_service import jobs as jobs_of
+from benchmarks.dashboard_service import machines as machines_of
+from benchmarks.dashboard_service import tenants as tenants_of
 from fairlead.client.client import Client
+from fairlead.service.api.streams.standing import take_standing
+from fairlead.service.requests import Caller
 from fairlead.wire.tokens import Role
+from tests.service.fairness.at_once import AtOnce
 
 ROOT = Path(__file__).resolve().parent.parent
 EACH = 15
@@ -188,6 +194,35 @@ def _busy(found: dict[str, list[dict[str, float]]]) -> float:
     """Seconds of processor time that the page's main thread took so far."""
     values = {str(one["name"]): float(one["value"]) for one in found["metrics"]}
     return values["TaskDuration"]
+
+
+def standing(machines: int, tenants: int, jobs: int) -> Measured:
+    """What the loop does for an update, and what a thread makes of it: processor time, the best of
+    several, in one process and with nothing beside it."""
+    service = begin(there=machines_of(machines), tenants=tenants_of(tenants), adviser=AtOnce())
+    submit(service, jobs_of(jobs, tenants))
+    now = service.records.time + 2_000_000
+    service.step(now)
+    service.step(now + 100_000)
+
+    def best(function: Callable[[], object], times: int) -> float:
+        """In milliseconds."""
+        found = []
+        for _ in range(times):
+            begun = time.thread_time()
+            function()
+            found.append(time.thread_time() - begun)
+        return 1000 * min(found)
+
+    def run() -> dict[str, float]:
+        found = take_standing(service, Caller(), now)
+        return {
+            "loop_ms": best(lambda: take_standing(service, Caller(), now), 15),
+            "thread_ms": best(lambda: (found.shares(own=True), found.audit()), 5),
+            "load": os.getloadavg()[0],
+        }
+
+    return run
 
 
 def tables(machines: int, tenants: int, jobs: int) -> Measured:

@@ -16,5 +16,6 @@ def cases(options: Options) -> list[Case]:
     many = {**size, "jobs": 2_000 if quick else 100_000}
     return [
         Case("pages", pages, Call("Chromium and streams", f"{HERE}:open_pages", pages)),
+        Case("standing", size, Call("in one process", f"{HERE}:standing", size)),
         Case("tables", many, Call("over HTTP", f"{HERE}:tables", many)),
     ]
