@@ -95,8 +95,7 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
-        self.turns = Turns(self.stopwatch)
-        self.owners = Owners()
+        self.turns, self.owners = Turns(self.stopwatch), Owners()
         self.changing = Buckets(settings.changing_rate, settings.changing_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
@@ -209,8 +208,9 @@ class RequestContext:
         return done
 
     async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
-        """Runs the function on the service; `long`: it takes more than a moment. Raises RefusalError,
-        also where this sender took too much of the loop's time; not once something was done."""
+        """Runs the function on the service; `long`: it takes more than a moment. Raises
+        RefusalError, also where this sender took too much of the loop's time already; not once
+        something was done for him: he is to hear of it."""
         if not self.done:
             await self._slow_down_reading()
         return await self._read(function, long=long)
