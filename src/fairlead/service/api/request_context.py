@@ -19,7 +19,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
-from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.neighbours.limits import Buckets
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
@@ -28,6 +27,8 @@ from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
+from fairlead.service.api.streams.feed import Feed
+from fairlead.service.api.streams.updates import Updates
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.entry import JournalError
@@ -100,6 +101,7 @@ class Api:
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
+        self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
@@ -209,8 +211,8 @@ class RequestContext:
 
     async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
         """Runs the function on the service; `long`: it takes more than a moment. Raises
-        RefusalError, also where this sender took too much of the loop's time already; not once
-        something was done for him: he is to hear of it."""
+        RefusalError, also where this sender took too much of the loop's time; not once something
+        was done."""
         if not self.done:
             await self._slow_down_reading()
         return await self._read(function, long=long)
