@@ -1,11 +1,12 @@
-"""What a tenant's requests take while its neighbour asks for all that it can get.
+"""What a tenant's requests take while its neighbour does all that it can.
 
-    python -m benchmarks.neighbour --seconds 20
+    python -m benchmarks.neighbour --seconds 10 [--only lists why] [--markdown]
 
-A service of its own, two tenants, 200 jobs that wait. The victim asks for its job, its list and why
-its job waits, one after the other; first alone, then beside a neighbour with ten what-ifs at once,
-with as many reads as it is given, and with 300 connections on which nothing comes. Printed: median
-and 99% of each kind, alone and beside it.
+A service of its own, two tenants with 100 jobs each that wait. The victim asks for its job, its
+list and (every 25th time) why its job waits, one after the other, on a connection each; before each
+attack alone, then beside it. The neighbour is another process, of the lowest priority, for it would
+be on another machine. Printed: median and 99% of each kind, of all times alone and beside each
+attack, and how many requests were refused or cut off.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import socket
 import statistics
 import subprocess
@@ -22,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,15 +36,27 @@ tenants:
   - {name: loud}
 """
 
+KINDS = {
+    "job": "/v1/jobs/victim-1",
+    "jobs": "/v1/jobs?tenant=victim",
+    "why": "/v1/jobs/victim-1/why",
+}
+
+Times = dict[str, list[float | None]]
+
 
 def main() -> None:
     """Measures, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--load", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS))
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--load", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.load:
-        _be_loud(*args.load)
+        os.nice(19)
+        name, address, token = args.load
+        ATTACKS[name](address, token)
         return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -50,13 +65,13 @@ def main() -> None:
         words += ["--cluster", str(place / "cluster.yaml"), "--listen", "127.0.0.1:0"]
         service = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            _measure(place / "state", args.seconds)
+            _measure(place / "state", args.seconds, args.only, markdown=args.markdown)
         finally:
             service.terminate()
             service.wait()
 
 
-def _measure(state: Path, seconds: float) -> None:
+def _measure(state: Path, seconds: float, attacks: list[str], *, markdown: bool) -> None:
     while not (state / "address").exists():
         time.sleep(0.1)
     address = urlsplit((state / "address").read_text(encoding="utf-8").strip()).netloc
@@ -65,54 +80,69 @@ def _measure(state: Path, seconds: float) -> None:
     for name in ("victim", "loud"):
         body = {"name": name, "role": "tenant", "tenant": name}
         tokens[name] = json.loads(_ask(address, admin, "POST", "/v1/tokens", body))["token"]
-        jobs = [
-            {"name": f"{name}-{n}", "demand": {"cpu": 2}, "tasks": 50, "command": "sleep 1000"}
-            | ({"where": f"zone != z{n}"} if n % 2 else {})
-            for n in range(100)
-        ]
-        _ask(address, tokens[name], "POST", "/v1/jobs", {"jobs": jobs})
+        _ask(address, tokens[name], "POST", "/v1/jobs", {"jobs": _jobs(name, 100)})
     time.sleep(5)
-    alone = _times(address, tokens["victim"], seconds)
-    words = [sys.executable, "-m", "benchmarks.neighbour", "--load", address, tokens["loud"]]
-    loud = subprocess.Popen(words)  # not in the process that measures
-    time.sleep(2)
-    host, port = address.split(":")
-    idle: list[socket.socket] = []
-    for _ in range(300):
-        with suppress(OSError):
-            idle.append(socket.create_connection((host, int(port)), timeout=5))
-    beside = _times(address, tokens["victim"], seconds)
-    loud.kill()
-    loud.wait()
-    for each in idle:
-        each.close()
-    print(f"{'':12}{'alone':>20}{'beside':>20}   (median, 99% in ms; refused)")
-    for kind, times in alone.items():
-        print(f"{kind:12}{_said(times):>20}{_said(beside[kind]):>20}")
+    alone: Times = {kind: [] for kind in KINDS}
+    rows = [("", alone)]
+    for attack in attacks:
+        for kind, times in _times(address, tokens["victim"], seconds).items():
+            alone[kind] += times
+        words = [sys.executable, "-m", "benchmarks.neighbour"]
+        loud = subprocess.Popen([*words, "--load", attack, address, tokens["loud"]])
+        try:
+            time.sleep(2)
+            rows.append((attack, _times(address, tokens["victim"], seconds)))
+        finally:
+            loud.kill()
+            loud.wait()
+        time.sleep(2)
+    _show(rows, markdown=markdown)
 
 
-def _said(times: list[float | None]) -> str:
+def _show(rows: list[tuple[str, Times]], *, markdown: bool) -> None:
+    heads = ["beside", *(f"{kind}, ms: half, 99%" for kind in KINDS), "refused", "load"]
+    load = f"{os.getloadavg()[0]:.1f}"
+    cells = [heads]
+    for attack, times in rows:
+        refused = sum(each is None for kind in times.values() for each in kind)
+        said = [_said(times[kind], rows[0][1][kind]) for kind in KINDS]
+        cells.append([attack or "nobody", *said, str(refused), load])
+    if markdown:
+        cells.insert(1, ["---"] * len(heads))
+    for row in cells:
+        line = " | ".join(row) if markdown else "".join(f"{cell:26}" for cell in row)
+        print(f"| {line} |" if markdown else line)
+
+
+def _said(times: list[float | None], alone: list[float | None]) -> str:
+    half, last = _percentiles(times)
+    factor = "" if times is alone else f" ({last / _percentiles(alone)[1]:.1f} times)"
+    return f"{half:.1f}, {last:.1f}{factor}"
+
+
+def _percentiles(times: list[float | None]) -> tuple[float, float]:
     good = sorted(each * 1000 for each in times if each is not None)
-    refused = len(times) - len(good)
-    last = good[int(0.99 * (len(good) - 1))]
-    return f"{statistics.median(good):.1f}, {last:.1f}; {refused}"
+    return statistics.median(good), good[int(0.99 * (len(good) - 1))]
 
 
-def _times(address: str, token: str, seconds: float) -> dict[str, list[float | None]]:
-    kinds: dict[str, Callable[[], str]] = {
-        "job": lambda: "/v1/jobs/victim-1",
-        "jobs": lambda: "/v1/jobs?tenant=victim",
-        "why": lambda: "/v1/jobs/victim-1/why",
-    }
-    found: dict[str, list[float | None]] = {kind: [] for kind in kinds}
+def _jobs(name: str, number: int) -> list[dict[str, object]]:
+    jobs: list[dict[str, object]] = [
+        {"name": f"{name}-{n}", "demand": {"cpu": 2}, "tasks": 50, "command": "sleep 1000"}
+        for n in range(number)
+    ]
+    return [job | ({"where": f"zone != z{n}"} if n % 2 else {}) for n, job in enumerate(jobs)]
+
+
+def _times(address: str, token: str, seconds: float) -> Times:
+    found: Times = {kind: [] for kind in KINDS}
     end, turn = time.monotonic() + seconds, 0
     while time.monotonic() < end:
-        for kind, path in kinds.items():
+        for kind, path in KINDS.items():
             if kind == "why" and turn % 25:
                 continue
             begun = time.perf_counter()
             try:
-                _ask(address, token, "GET", path())
+                _ask(address, token, "GET", path)
             except (OSError, http.client.HTTPException, ValueError):
                 found[kind].append(None)
             else:
@@ -122,26 +152,111 @@ def _times(address: str, token: str, seconds: float) -> dict[str, list[float | N
     return found
 
 
-def _be_loud(address: str, token: str) -> None:
-    """Asks for all it can get, until it is killed, and waits when it is refused for no time."""
-    asked: list[tuple[str, str, object]] = [("POST", "/v1/whatif", {"add": ["4 x m1"]})] * 10
-    asked += [("GET", "/v1/shares?jobs=true", None)] * 2 + [("GET", "/v1/jobs", None)] * 2
-    threads = [threading.Thread(target=_load, args=(address, token, *what)) for what in asked]
-    for thread in threads:
-        thread.start()
+def _lists(address: str, token: str) -> None:
+    _together(8, lambda _: _ask(address, token, "GET", "/v1/jobs"))
+    _together(4, lambda _: _ask(address, token, "GET", "/v1/shares?jobs=true"))
 
 
-def _load(address: str, token: str, method: str, path: str, body: object) -> None:
-    while True:
-        with suppress(OSError, http.client.HTTPException, ValueError):
-            _ask(address, token, method, path, body)
+def _whatifs(address: str, token: str) -> None:
+    _together(10, lambda _: _ask(address, token, "POST", "/v1/whatif", {"add": ["4 x m1"]}))
+
+
+def _reasons(address: str, token: str) -> None:
+    _together(10, lambda n: _ask(address, token, "GET", f"/v1/jobs/loud-{n}/why"))
+
+
+def _streams(address: str, token: str) -> None:
+    """As many as are let in, and something to tell them."""
+    _together(100, lambda _: _ask(address, token, "GET", "/v1/events?since=-1000"))
+    _together(2, lambda n: _come_and_go(address, token, f"event-{n}", 20))
+
+
+def _slow_readers(address: str, token: str) -> None:
+    """Long answers, one behind the other, of which a byte a second is read."""
+    head = f"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+
+    def read_slowly(_: int) -> None:
+        host, port = address.split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as far:
+            far.sendall(head * 50)
+            while far.recv(1):
+                time.sleep(1)
+
+    _together(200, read_slowly)
+
+
+def _submissions(address: str, token: str) -> None:
+    _together(4, lambda n: _come_and_go(address, token, f"big-{n}", 2000))
+
+
+def _come_and_go(address: str, token: str, name: str, jobs: int) -> None:
+    """Jobs are submitted, cancelled, forgotten."""
+    turn = next(_TURNS)
+    named = _jobs(f"{name}-{turn}", jobs)
+    names = [job["name"] for job in named]
+    _ask(address, token, "POST", "/v1/jobs", {"jobs": named})
+    _ask(address, token, "POST", "/v1/cancel", {"jobs": names})
+    _ask(address, token, "POST", "/v1/forget", {"jobs": names})
+
+
+_TURNS = count()
+
+
+def _idle(address: str, _: str) -> None:
+    """Connections on which nothing comes; each that is closed is opened again."""
+
+    def wait(_: int) -> None:
+        host, port = address.split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as far:
+            far.recv(1)
+        time.sleep(0.1)
+
+    _together(300, wait)
+
+
+def _strangers(address: str, _: str) -> None:
+    """Without a token that is good, on connections that are kept."""
+
+    def guess(_: int) -> None:
+        connection = http.client.HTTPConnection(address, timeout=60)
+        while True:
+            connection.request("GET", "/v1/jobs", headers={"Authorization": "Bearer fl_loud_no"})
+            connection.getresponse().read()
+
+    _together(32, guess)
+    _together(8, lambda _: _ask(address, "", "GET", "/v1/health"))
+
+
+ATTACKS: dict[str, Callable[[str, str], None]] = {
+    "lists": _lists,
+    "whatifs": _whatifs,
+    "reasons": _reasons,
+    "streams": _streams,
+    "slow-readers": _slow_readers,
+    "submissions": _submissions,
+    "idle": _idle,
+    "strangers": _strangers,
+}
+
+
+def _together(number: int, what: Callable[[int], object]) -> None:
+    """So many threads do it again and again, and wait for nothing when they are refused."""
+
+    def again(n: int) -> None:
+        while True:
+            with suppress(OSError, http.client.HTTPException, ValueError):
+                what(n)
+
+    for n in range(number):
+        threading.Thread(target=again, args=(n,)).start()
 
 
 def _ask(address: str, token: str, method: str, path: str, body: object = None) -> bytes:
     """The body of an answer. Raises ValueError where it is refused."""
     connection = http.client.HTTPConnection(address, timeout=120)
     try:
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json"}
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
         text = None if body is None else json.dumps(body)
         connection.request(method, path, text, headers)
         answer = connection.getresponse()

@@ -31,6 +31,7 @@ ASKED: dict[str, Callable[[Client], object]] = {
     "forget_job": lambda client: client.forget("a"),
     "forget_jobs": lambda client: client.forget_jobs("a", "b"),
     "grow_job": lambda client: client.grow("a", 3),
+    "list_events": lambda client: list(client.past_events(job="a")),
     "list_jobs": lambda client: list(client.jobs()),
     "list_machines": lambda client: list(client.machines()),
     "list_tasks": lambda client: list(client.tasks("a")),
@@ -45,6 +46,7 @@ ASKED: dict[str, Callable[[Client], object]] = {
     "revoke_token": lambda client: client.revoke_token("t"),
     "shares": lambda client: client.shares(),
     "shares_history": lambda client: client.shares_history(),
+    "shares_marks": lambda client: client.shares_marks(since=1, tenant="v"),
     "show_job": lambda client: client.job("a"),
     "show_machine": lambda client: client.machine("m"),
     "show_tenant": lambda client: client.tenant("v"),
@@ -65,6 +67,7 @@ NOT_FOR_CLIENTS |= {
     "session",
     "sign_in",
     "sign_out",
+    "updates",
 }
 """What programs other than clients ask for."""
 

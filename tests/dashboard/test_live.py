@@ -17,6 +17,7 @@ from playwright.sync_api import Page, Request, expect
 from fairlead.client import Client
 from fairlead.dashboard.page import FOLDER
 from fairlead.wire.events import EventKind
+from fairlead.wire.fairness import MarkKind
 from fairlead.wire.tokens import Role
 from tests.cli.live.place import Served, environment, serving, until
 from tests.dashboard.test_page import AXE
@@ -43,7 +44,7 @@ VIEWS = {
     "water": ".vessels svg",
     "bottlenecks": ".edges svg",
     "time": "h1",
-    "what-if": "fieldset",
+    "what-if": "fieldset:not([hidden])",
     "jobs?state=all": "tbody tr",
     "job/work": "tbody tr",
     "why/work": ".reasons",
@@ -203,7 +204,7 @@ def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_f
     expect(opener).to_be_focused()
     opener.press("Space")
     expect(below).to_be_visible()
-    page.get_by_role("link", name="Machines").press("Enter")
+    page.get_by_role("link", name="Machines", exact=True).press("Enter")
     expect(page.get_by_role("rowheader", name="b1")).to_be_visible()
 
 
@@ -260,8 +261,14 @@ def test_a_job_that_waits_is_found_and_explained(
     assert (machines.room, machines.no_room) == (0, 3)
     expect(page.locator(".funnel li")).to_have_text(["3machines are there", "0have room"])
     page.goto(f"{place.url}/#why/evaluate")
-    expect(page.locator(".answer")).to_contain_text("held by 1 of work.")
-    expect(page.locator(".answer")).to_contain_text(told[0].sentence.partition(" ")[0])
+    expect(page.locator(".found")).to_contain_text("held by 1 of work.")
+    expect(page.locator(".found")).to_contain_text(told[0].sentence.partition(" ")[0])
+    holders = page.locator(".holders li")
+    told_of = [(one.tenant, one.tasks) for one in place.client.why("evaluate").holders]
+    assert told_of
+    expect(holders).to_have_count(len(told_of))
+    for place_of, (tenant, tasks) in enumerate(told_of):
+        expect(holders.nth(place_of)).to_contain_text(re.compile(rf"{tenant} {tasks} tasks?"))
 
 
 def test_the_audit_says_of_each_who_is_short_what_the_service_says(
@@ -275,10 +282,58 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
     for tenant in named:
         expect(page.get_by_role("rowheader", name=tenant).first).to_be_visible()
     page.goto(f"{place.url}/#what-if")
+    page.get_by_text("Other changes, a line each").click()
     page.get_by_label("Remove machines").fill("b1")
     page.get_by_role("button", name="Try it").click()
     expect(page.get_by_role("region", name="tenants before and after")).to_contain_text("vision")
     assert page.url.endswith("#what-if?remove=b1")
+
+
+def test_who_gains_and_who_loses_is_shown_as_a_slider_moves_and_nothing_is_changed(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    before = place.client.tenant("language").weight
+    page = signed_in("why/evaluate")
+    trial = page.locator(".trial")
+    slider = trial.get_by_role("slider", name="language", exact=True)
+    slider.press("End")
+    told = trial.locator(".answer .headline")
+    expect(told).to_contain_text("language gains, vision loses.")
+    row = trial.get_by_role("region", name="jobs before and after").get_by_role("row")
+    expect(row.nth(1)).to_contain_text("evaluate")
+    slider.press("Home")
+    expect(told).to_contain_text("language loses.")
+    machines = trial.get_by_role("slider", name="a[1-2], b1")
+    slider.press("ArrowRight")
+    machines.press("ArrowRight")
+    expect(trial.locator(".answer .reasons")).to_contain_text("gains: work")
+    assert place.client.tenant("language").weight == before
+    assert len(list(place.client.machines())) == 3
+
+
+def test_machines_tenants_and_events_are_filtered_by_the_service(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("machines")
+    rows = page.get_by_role("rowheader")
+    page.get_by_label("where").fill("zone = west")
+    expect(rows).to_have_text(["b1"])
+    page.goto(f"{place.url}/#machines?order=tasks")
+    expect(rows).to_have_count(3)
+    page.goto(f"{place.url}/#tenants?parent=research&order=weight")
+    expect(rows).to_have_text(["vision", "language"])
+    page.goto(f"{place.url}/#events?kind=job_submitted&tenant=vision")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("work")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_what_changed_is_marked_in_time(place: Place, signed_in: Callable[..., Page]) -> None:
+    place.client.drain("b1")
+    place.client.undrain("b1")
+    page = signed_in("time")
+    expect(page.locator(".marks")).to_contain_text("b1 was drained")
+    expect(page.locator(".marks")).to_contain_text("b1 takes tasks again")
+    expect(page.locator("svg .event").first).to_be_attached()
 
 
 def test_what_one_more_machine_would_change_is_a_link_away(
@@ -391,10 +446,16 @@ def test_every_view_can_be_used_by_everybody(
         assert [(each["id"], each["nodes"][0]["html"]) for each in grave] == [], view
 
 
-def test_every_kind_of_event_has_its_words() -> None:
-    text = (FOLDER / "views" / "events.js").read_text(encoding="utf-8")
-    words = text[text.index("WORDS = {") : text.index("};")]
-    assert set(re.findall(r"^  (\w+):", words, re.MULTILINE)) == {kind.value for kind in EventKind}
+@pytest.mark.parametrize(
+    ("file", "name", "kinds"),
+    [("events.js", "WORDS", EventKind), ("marks.js", "SAID", MarkKind)],
+)
+def test_every_kind_of_event_and_mark_has_its_words(
+    file: str, name: str, kinds: type[EventKind | MarkKind]
+) -> None:
+    text = (FOLDER / "views" / file).read_text(encoding="utf-8")
+    words = text[text.index(f"{name} = {{") : text.index("};")]
+    assert set(re.findall(r"^  (\w+):", words, re.MULTILINE)) == {kind.value for kind in kinds}
 
 
 def test_the_command_opens_the_page_and_says_where(place: Place, tmp_path: Path) -> None:

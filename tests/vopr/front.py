@@ -40,10 +40,10 @@ class _Entrance:
         """Entrance.ask."""
         return await self.door.ask(request)
 
-    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> Awaitable[T]:
         """Entrance.read."""
         self.reads += 1
-        return self.door.read(function)
+        return self.door.read(function, long=long)
 
 
 class Nobody:
@@ -53,7 +53,7 @@ class Nobody:
         """Entrance.ask."""
         raise NotImplementedError
 
-    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> Awaitable[T]:
         """Entrance.read."""
         raise NotImplementedError
 

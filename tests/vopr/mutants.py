@@ -13,8 +13,8 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
-from fairlead.service.api.feed import CHUNK, OLDEST, Feed, GoneError
 from fairlead.service.api.routes import events, jobs
+from fairlead.service.api.streams.feed import CHUNK, OLDEST, Feed, GoneError
 from fairlead.service.journal.entry import (
     CorruptJournalError,
     JournalError,

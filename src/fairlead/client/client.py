@@ -14,7 +14,7 @@ from fairlead.client.transport import Query, address
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
-from fairlead.wire.events import ServerEvent
+from fairlead.wire.events import EventKind, Events, ServerEvent
 from fairlead.wire.jobs import (
     Cancelled,
     Forgotten,
@@ -27,7 +27,7 @@ from fairlead.wire.jobs import (
     Tasks,
     TaskState,
 )
-from fairlead.wire.machines import MachineDetail, MachineRow, Machines
+from fairlead.wire.machines import MachineDetail, MachineRow, Machines, MachineState
 from fairlead.wire.status import Ready, Version
 from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
 from fairlead.wire.tokens import MadeToken, Me, Role, SignIn, TokenRow, Tokens
@@ -204,9 +204,12 @@ class Client(Fairness):
         body = {"tenants": [dict(each) for each in tenants]}
         return self._ask(Tenants, "PUT", "/v1/tenants", body=body).tenants
 
-    def machines(self, prefix: str | None = None) -> Iterator[MachineRow]:
-        """The machines that are there, by name."""
-        for page in self._pages(Machines, "/v1/machines", {"prefix": prefix}):
+    def machines(
+        self, prefix: str | None = None, *, state: MachineState | None = None, where: str = ""
+    ) -> Iterator[MachineRow]:
+        """The machines that are there, by name: those in that state, that satisfy a constraint."""
+        query = {"prefix": prefix, "state": state and state.value, "where": where or None}
+        for page in self._pages(Machines, "/v1/machines", query):
             yield from page.machines
 
     def machine(self, name: str) -> MachineDetail:
@@ -278,6 +281,19 @@ class Client(Fairness):
                 return
             event = self._parse(ServerEvent, heard.data)
             yield ServiceEvent(event=event, since=event.seq)
+
+    def past_events(
+        self,
+        *,
+        kind: EventKind | None = None,
+        tenant: str | None = None,
+        job: str | None = None,
+        machine: str | None = None,
+    ) -> Iterator[ServerEvent]:
+        """What happened, the newest first, as far back as the journal goes."""
+        query = {"tenant": tenant, "job": job, "machine": machine, "kind": kind and kind.value}
+        for page in self._pages(Events, "/v1/events/past", query):
+            yield from page.events
 
 
 def new_key() -> str:

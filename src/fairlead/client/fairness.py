@@ -12,6 +12,7 @@ from fairlead.wire.fairness import (
     LiveAudit,
     Shares,
     SharesHistory,
+    SharesMarks,
     WhatIfAnswer,
     WhyAnswer,
 )
@@ -42,6 +43,13 @@ class Fairness(Asking):
         """Shares over time. Moments are microseconds since 1970."""
         query: Query = {"since": since, "until": until, "points": points, "tenant": tenant}
         return self._ask(SharesHistory, "GET", "/v1/shares/history", query=query)
+
+    def shares_marks(
+        self, *, since: int | None = None, until: int | None = None, tenant: str | None = None
+    ) -> SharesMarks:
+        """What changed who gets what over time. Moments are microseconds since 1970."""
+        query: Query = {"since": since, "until": until, "tenant": tenant}
+        return self._ask(SharesMarks, "GET", "/v1/shares/marks", query=query)
 
     def can_run(self, demand: Mapping[str, float | str], **more: object) -> CanRun:
         """Tells whether a job would start if it came now: `tasks`, `where`, `tenant`, `machines`,

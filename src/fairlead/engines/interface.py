@@ -76,6 +76,7 @@ class Health(Enum):
 
     READY = "ready"
     TROUBLED = "troubled"  # it is there, and should get nothing new: it failed or does not answer
+    DRAINING = "draining"  # whose cluster it is gives it nothing new; what runs there goes on
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class EngineKind:
     """The package that must be installed beside Fairlead."""
     shared: bool = False
     """Its tasks and outputs are where a service on another machine can go on with them."""
+    modes: tuple[str, ...] = ()
+    """What it can be to a cluster that another scheduler runs; it is opened with one of them."""
 
 
 ENGINES = {
@@ -47,6 +49,13 @@ ENGINES = {
             address_of="a Ray cluster",
             package="ray",
             shared=True,
+        ),
+        EngineKind(
+            "slurm",
+            "fairlead.engines.slurm.observer:open_observer",
+            supervised=False,
+            machines_from="Slurm",
+            modes=("observe",),
         ),
     )
 }
@@ -63,15 +72,20 @@ def open_engine(
     cluster: Cluster | None,
     address: str | None,
     identity: str | None = None,
+    every: int = 0,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
-    the journal names, for one that is shared. Raises InputError and EngineError."""
+    the journal names, for one that is shared. `every`: microseconds between two readings of a
+    cluster that another scheduler runs. Raises InputError and EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
         settings = {"state": str(state), "address": address, "identity": identity}
         return RemoteEngine(kind.opener, settings), [], []
     module, _, name = kind.opener.partition(":")
+    if kind.modes:
+        observer: Engine = getattr(import_module(module), name)(every)
+        return observer, [], []
     machines = cluster if cluster is not None and cluster.machines else None
     engine = getattr(import_module(module), name)(state, machines)
     return engine, list(engine.notes), list(engine.warnings)

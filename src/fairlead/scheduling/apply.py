@@ -16,6 +16,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.model.times import typical
 from fairlead.scheduling import events
 from fairlead.scheduling.kernels.change import job_events, machine_events
+from fairlead.scheduling.kernels.launching import launch
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, TrailCode
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.state.book import Book, machine_state
@@ -231,6 +232,45 @@ def job_cancelled(book: Book, time: int, name: str) -> None:
     while job_events.cancel(book.state.handle, j) == Full.OUT:
         book.state.grow(Full.OUT)
     _after_job(book, j)
+
+
+def task_placed(book: Book, time: int, name: str, number: int, machine: str) -> None:
+    """Another scheduler started the job's next task on a machine."""
+    about: About = ("job", name, f"task {number}")
+    j = _job(book, name)
+    m, _ = machine_state(book, machine)
+    state = book.state
+    if not state.job[j]["waiting"]:
+        refuse(about, "no task of the job waits", "leave the event out")
+    if number != (following := next_task(book, j)[0]):
+        refuse(about, f"the next task of the job is {following}", f"write {following}")
+    for r, unit in enumerate(book.ids.units):
+        if unit.piece and state.demand[j, r]:
+            refuse(about, f"which {unit.name} it has is not known", "count no devices of it")
+    twice = state.job[j]["spread"] and any(of == j for of, _ in _tasks_on(book, m))
+    book.pass_time(time)
+    book.room_for(Full.TASKS)
+    if not len(state.out):
+        state.grow(Full.OUT)
+    launch(state.handle, j, m)
+    state.header[0]["out"] -= 1  # it is no decision of this core
+    t = int(state.job[j]["first_task"])
+    machine_events.start(state.handle, t)
+    book.ids.tasks[j][number] = t
+    foreign = bool((state.needs[j] & ~state.satisfies[m]).any())
+    if (state.free[m] < 0).any() or foreign or twice:
+        state.header[0]["changed"] += 1 - int(state.machine[m]["changed"])
+        state.machine[m]["changed"] = 1
+
+
+def next_task(book: Book, j: int) -> tuple[int, int]:
+    """The number of the job's task that is launched next, and of its next attempt."""
+    job = book.state.job[j]
+    queued = int(job["queue_first"])
+    if queued == NONE:
+        return int(job["next"]), 1
+    task = book.state.task[queued]
+    return int(task["number"]), int(task["attempt"]) + 1
 
 
 def task_reported(book: Book, event: Report) -> None:

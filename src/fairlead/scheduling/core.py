@@ -13,7 +13,7 @@ from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.events import Event
 from fairlead.scheduling.kernels.memory.tables import DecisionCode
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.placement.registry import DEFAULT
+from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 from fairlead.scheduling.preemption.adapter import guarantees_changed
 from fairlead.scheduling.preemption.picture import pieces_of
 from fairlead.scheduling.slot_core import SlotCore
@@ -75,6 +75,12 @@ class Core(SlotCore):
             case events.JobCancelled(time, name):
                 applying.job_cancelled(book, time, name)
                 self.pending += self._named()  # while what it is about has its name
+            case events.TaskPlaced(time, name, number, machine):
+                if self.placement.places:
+                    raise InputError(
+                        "this core places tasks itself", f"its rule must be {ELSEWHERE}"
+                    )
+                applying.task_placed(book, time, name, number, machine)
             case events.TenantChanged(time, tenant):
                 applying.tenant_changed(book, time, tenant)
             case events.TimePassed(time):
@@ -114,9 +120,10 @@ class Core(SlotCore):
         self.apply(event)
         return self.decide()
 
-    def why(self, job: str, told: Callable[[str], str] = str) -> Why:
-        """Why tasks of the job wait. `told`: what sentences call a job of this name."""
-        return why(self.state, self.ids, job, told)
+    def why(self, job: str, told: Callable[[str], str] = str, *, ahead: bool = True) -> Why:
+        """Why tasks of the job wait. `told`: what sentences call a job of this name. Not `ahead`:
+        who comes first is left out, which takes most of the time."""
+        return why(self.state, self.ids, job, told, ahead=ahead)
 
     def prospects(self) -> Prospects:
         """Remarks on jobs before they are submitted, of which `job_mistakes` has

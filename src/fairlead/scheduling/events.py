@@ -71,6 +71,17 @@ class JobCancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskPlaced:
+    """Another scheduler started the job's next task on this machine: it runs there, also where it
+    would not fit, or where the job may not use the machine."""
+
+    time: int
+    job: str
+    task: int
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskStarted:
     """A launched task runs."""
 
@@ -169,6 +180,7 @@ Event = (
     | JobSubmitted
     | JobChanged
     | JobCancelled
+    | TaskPlaced
     | TaskStarted
     | TaskFinished
     | TaskFailed

@@ -58,6 +58,8 @@ class SlotCore:
         """Decides all that there is to decide now. The decisions lie in the state, in their order,
         until they are taken."""
         self.book.refresh()
+        if not self.placement.places:
+            return
         first = self._launch()
         if self.stopping is not None:
             while self.stopping.apply_orders(self.book, self._launches(first)):

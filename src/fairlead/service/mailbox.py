@@ -43,6 +43,7 @@ class Mailbox(Generic[S]):
         self._wake = threading.Condition()
         self._requests: deque[tuple[Request, Future[Reply]]] = deque()
         self._reads: deque[Callable[[S | None], None]] = deque()
+        self._lent: S | None = None  # while the loop waits
         self._closed = False
         self._woken = False
 
@@ -52,10 +53,16 @@ class Mailbox(Generic[S]):
         """The reply, once what was done is durable."""
         return await asyncio.wrap_future(self._put(request))
 
-    async def read(self, function: Callable[[S], T]) -> T:
-        """Runs the function on the service, between two steps, in the loop's thread. It
-        changes nothing and returns nothing that the loop will change. Raises what it raises, and
-        MailboxClosedError."""
+    async def read(self, function: Callable[[S], T], *, long: bool = False) -> T:
+        """Runs the function on the service, between two steps. It changes nothing and returns
+        nothing that the loop will change. Raises what it raises, and MailboxClosedError.
+
+        Where the loop waits the function runs here and now: nobody has to be woken, and no step
+        is made for it. `long`: it takes long, so always in the loop's thread."""
+        if not long:
+            with self._wake:
+                if self._lent is not None and not self._closed:
+                    return function(self._lent)
         return await asyncio.wrap_future(self._ask_to_read(function))
 
     def waiting(self) -> int:
@@ -81,11 +88,16 @@ class Mailbox(Generic[S]):
 
     # For the loop
 
-    def wait(self, seconds: float) -> None:
-        """Returns when there is something to do, at the latest after so many seconds."""
+    def wait(self, seconds: float, service: S | None = None) -> None:
+        """Returns when there is something to do, at the latest after so many seconds. Meanwhile
+        others read of this service by themselves, one after the other."""
         with self._wake:
             if not (self._requests or self._reads or self._closed or self._woken) and seconds > 0:
-                self._wake.wait(seconds)
+                self._lent = service
+                try:
+                    self._wake.wait(seconds)
+                finally:
+                    self._lent = None
             self._woken = False
 
     def take(self, most: int) -> list[tuple[Request, Future[Reply]]]:
@@ -93,9 +105,9 @@ class Mailbox(Generic[S]):
         than so many, each job that a request names counted; at least one, if there is any."""
         taken: list[tuple[Request, Future[Reply]]] = []
         with self._wake:
-            while self._requests and (not taken or most >= _weight(self._requests[0][0])):
+            while self._requests and (not taken or most >= weight(self._requests[0][0])):
                 taken.append(self._requests.popleft())
-                most -= _weight(taken[-1][0])
+                most -= weight(taken[-1][0])
         return taken
 
     def serve_reads(self, service: S) -> None:
@@ -148,7 +160,8 @@ class Mailbox(Generic[S]):
         return future
 
 
-def _weight(request: Request) -> int:
+def weight(request: Request) -> int:
+    """How many jobs a request names; of others, one."""
     if isinstance(request, SubmitJobs | CancelJobs | ForgetJobs):
         return max(1, len(request.jobs))
     return 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import MICROSECONDS, Options
-from fairlead.scheduling.placement.registry import DEFAULT
+from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 
 DAY = 86_400 * MICROSECONDS
 
@@ -51,6 +51,7 @@ class Settings:
     limits: Limits = Limits()
     retention: Retention = Retention()
     node_interval: int = MICROSECONDS  # between two looks at the engine's machines
+    read_every: int = 10 * MICROSECONDS  # a cluster that another scheduler runs
     lost_after: int = 60 * MICROSECONDS  # a machine in trouble for so long is given up
     quarantine: int = 10 * MICROSECONDS  # the first one; each next is twice as long
     quarantine_most: int = 600 * MICROSECONDS
@@ -59,3 +60,10 @@ class Settings:
     snapshot_every: int = 100_000  # entries; 0: never
     journal_keep: int | None = None  # older entries are removed once snapshots cover them
     advise_every: int = MICROSECONDS  # between two questions to the adviser
+
+
+def where_others_place(settings: Settings) -> Settings:
+    """The settings for a cluster that another scheduler runs: nothing is placed, kept free or
+    stopped here, and which devices a task has is not known."""
+    options = replace(settings.options, reserve_after=None, preempt_after=None)
+    return replace(settings, placement=ELSEWHERE, options=options, devices=())

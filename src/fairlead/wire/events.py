@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Literal
 
 from pydantic import Field
 
@@ -18,6 +19,7 @@ class EventKind(Enum):
     JOB_REJECTED = "reject"
     JOB_FORGOTTEN = "job_forgotten"
     TASK_LAUNCHED = "launch"
+    TASK_PLACED = "task_placed"
     TASK_TOLD_TO_STOP = "stop"
     TASK_STARTED = "task_started"
     TASK_FINISHED = "task_finished"
@@ -53,6 +55,14 @@ class ServerEvent(ResponseBody):
     back: bool | None = Field(default=None, description="of machine_drained: it takes tasks again")
     cause: str | None = Field(default=None, description="own jobs only")
     code: int | None = Field(default=None, description="own jobs only")
+
+
+class Events(ResponseBody):
+    """A page of events, the newest first."""
+
+    schema_: Literal["fairlead.events/1"] = Field(default="fairlead.events/1", alias="schema")
+    events: list[ServerEvent]
+    next: str | None = None
 
 
 LAST_ID_HEADER = "Last-Event-ID"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Literal
 
 from pydantic import Field
 
 from fairlead.wire.jobs import JobState, TaskCounts
-from fairlead.wire.shape import Count, Moment, RequestBody, ResponseBody
+from fairlead.wire.shape import Amounts, Count, Moment, RequestBody, ResponseBody
 
 
 class TenantShare(ResponseBody):
@@ -100,6 +101,49 @@ class SharesHistory(ResponseBody):
     tenants: list[TenantHistory]
 
 
+class MarkKind(Enum):
+    """What changed who gets what."""
+
+    TASKS_STOPPED = "tasks_stopped"
+    MACHINES_JOINED = "machines_joined"
+    MACHINES_LEFT = "machines_left"
+    MACHINES_CHANGED = "machines_changed"
+    MACHINES_DRAINED = "machines_drained"
+    MACHINES_UNDRAINED = "machines_undrained"
+    MACHINES_QUARANTINED = "machines_quarantined"
+    QUARANTINES_ENDED = "quarantines_ended"
+    TENANT_CHANGED = "tenant_changed"
+    SERVICE_STARTED = "service_started"
+    CORE_CHANGED = "core_changed"
+
+
+class Mark(ResponseBody):
+    """Something that changed who gets what: `count` times from `time` to `last`."""
+
+    time: Moment
+    last: Moment
+    kind: MarkKind
+    count: Count = 1
+    tenant: str | None = Field(
+        default=None, description="whose tasks were stopped, or who was changed; null: several"
+    )
+    machine: str | None = Field(default=None, description="null: several, or none")
+    weight: str | None = Field(
+        default=None, description="of tenant_changed: the weight from then on; null: by a pool"
+    )
+
+
+class SharesMarks(ResponseBody):
+    """What changed who gets what, oldest first. Of what is long ago several are one."""
+
+    schema_: Literal["fairlead.shares-marks/1"] = Field(
+        default="fairlead.shares-marks/1", alias="schema"
+    )
+    since: Moment
+    until: Moment
+    marks: list[Mark]
+
+
 class WhyReason(ResponseBody):
     """One reason why tasks wait: its kind, its sentence, and its counts."""
 
@@ -119,6 +163,14 @@ class WhyMachines(ResponseBody):
     reserved: Count = Field(description="have room, for others")
     not_preferred: Count = Field(description="have room, while it waits for what it prefers")
     room: Count
+
+
+class WhyHolder(ResponseBody):
+    """A tenant with tasks on the machines that could run a task of the job when empty."""
+
+    tenant: str
+    tasks: Count
+    amounts: Amounts = Field(description="what they hold there of the resources that it demands")
 
 
 class WhyFair(ResponseBody):
@@ -153,6 +205,11 @@ class WhyAnswer(ResponseBody):
     sentences: list[str]
     reasons: list[WhyReason] = Field(default_factory=list)
     machines: WhyMachines | None = Field(default=None, description="null where nothing waits")
+    holders: list[WhyHolder] = Field(
+        default_factory=list,
+        description="who holds the machines that could run it, most tasks first",
+    )
+    holders_more: Count = Field(default=0, description="holders that are not listed")
     fair: WhyFair | None = None
     change: WhyChange | None = Field(default=None, description="the first of `changes`")
     changes: list[WhyChange] = Field(default_factory=list)
@@ -198,6 +255,11 @@ class Shortfall(ResponseBody):
     counts: dict[str, Count] = Field(
         default_factory=dict, description="of the cause: tasks in the way by their tenants"
     )
+    lacking: dict[str, Count] = Field(
+        default_factory=dict,
+        description="resources of which too little is free, with the machines of which that is so",
+    )
+    able: Count = Field(default=0, description="machines that could run its job when empty")
     sentence: str = ""
 
 
@@ -213,6 +275,14 @@ class BelowFair(ResponseBody):
     guaranteed: Count = Field(description="tasks of its jobs together")
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
+    counts: dict[str, Count] = Field(
+        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+    )
+    lacking: dict[str, Count] = Field(
+        default_factory=dict,
+        description="resources of which too little is free, with the machines of which that is so",
+    )
+    able: Count = Field(default=0, description="machines that could run its job when empty")
     sentence: str = ""
 
 

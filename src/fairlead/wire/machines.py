@@ -19,6 +19,13 @@ class MachineState(Enum):
     TROUBLED = "troubled"  # the engine says that it does not answer
 
 
+class MachineOrder(Enum):
+    """The order of a list of machines."""
+
+    NAME = "name"
+    TASKS = "tasks"
+
+
 class Quarantine(ResponseBody):
     """Why a machine rests, and until when."""
 
@@ -43,7 +50,7 @@ class MachineRow(ResponseBody):
 
 
 class Machines(ResponseBody):
-    """All machines that are there, by name."""
+    """A page of the machines that are there."""
 
     schema_: Literal["fairlead.machines/1"] = Field(default="fairlead.machines/1", alias="schema")
     machines: list[MachineRow]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fairlead.wire import fairness, jobs, machines, status, tenants, tokens
+from fairlead.wire import events, fairness, jobs, machines, status, tenants, tokens
 from fairlead.wire.shape import RequestBody, ResponseBody
 
 
@@ -139,7 +139,15 @@ ROUTES: tuple[Route, ...] = (
         fairness.WhyAnswer,
         owned="job",
     ),
-    Route("list_tenants", "GET", "/v1/tenants", Access.SEE, "All tenants.", tenants.Tenants),
+    Route(
+        "list_tenants",
+        "GET",
+        "/v1/tenants",
+        Access.SEE,
+        "Tenants, by name, by jobs or by weight: all of them, or a page.",
+        tenants.Tenants,
+        query=("prefix", "parent", "order", "cursor", "limit"),
+    ),
     Route(
         "show_tenant",
         "GET",
@@ -171,9 +179,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/machines",
         Access.SEE,
-        "The machines that are there, by name.",
+        "The machines that are there, by name or by tasks.",
         machines.Machines,
-        query=("prefix", "cursor", "limit"),
+        query=("prefix", "state", "where", "order", "cursor", "limit"),
     ),
     Route(
         "show_machine",
@@ -237,6 +245,16 @@ ROUTES: tuple[Route, ...] = (
         query=("since", "until", "points", "tenant"),
     ),
     Route(
+        "shares_marks",
+        "GET",
+        "/v1/shares/marks",
+        Access.SEE,
+        "What changed who gets what over time: tasks that were stopped, machines that came, went,"
+        " were drained or rest, tenants that were changed, starts of the service.",
+        fairness.SharesMarks,
+        query=("since", "until", "tenant"),
+    ),
+    Route(
         "whatif",
         "POST",
         "/v1/whatif",
@@ -272,6 +290,16 @@ ROUTES: tuple[Route, ...] = (
         Access.SEE,
         "Who has less now than the exact allocation guarantees, since when, and why.",
         fairness.LiveAudit,
+    ),
+    Route(
+        "updates",
+        "GET",
+        "/v1/updates",
+        Access.SEE,
+        "That something happened, once a second at most, as server-sent events; with shares: shares"
+        " and the live audit, and then what changed of them.",
+        query=("shares",),
+        media=STREAM,
     ),
     Route("list_tokens", "GET", "/v1/tokens", Access.ADMIN, "All tokens.", tokens.Tokens),
     Route(
@@ -335,6 +363,15 @@ ROUTES: tuple[Route, ...] = (
         " (since, or the header Last-Event-ID).",
         query=("since",),
         media=STREAM,
+    ),
+    Route(
+        "list_events",
+        "GET",
+        "/v1/events/past",
+        Access.SEE,
+        "What happened, the newest first, as far back as the journal goes.",
+        events.Events,
+        query=("kind", "tenant", "job", "machine", "cursor", "limit"),
     ),
     Route("version", "GET", "/v1/version", Access.PUBLIC, "The service's version.", status.Version),
     Route("health", "GET", "/v1/health", Access.PUBLIC, "The process answers.", status.Health),

@@ -41,17 +41,18 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     jobs.Task: _fields("task state attempts"),
     jobs.TaskAttempt: _fields("number machine launched started ended cause code message"),
     fairness.WhyAnswer: _fields(
-        "schema_ job tenant state tasks sentences reasons machines fair change changes"
-        " expected_start"
+        "schema_ job tenant state tasks sentences reasons machines holders holders_more fair change"
+        " changes expected_start"
     ),
     fairness.WhyMachines: _fields(
         "excluded too_small draining one_each no_room reserved not_preferred room"
     ),
+    fairness.WhyHolder: _fields("tenant tasks amounts"),
     fairness.WhyReason: _fields("kind sentence values"),
     fairness.WhyFair: _fields("tasks guaranteed running short since moment sentence"),
     fairness.WhyChange: _fields("kind sentence values"),
     tenants.TenantRow: _fields(_TENANT, admin="user"),
-    tenants.Tenants: _fields("schema_ tenants"),
+    tenants.Tenants: _fields("schema_ tenants next"),
     tenants.TenantDetail: _fields(f"schema_ {_TENANT} below", admin="user"),
     machines.MachineRow: _fields(_MACHINE),
     machines.Machines: _fields("schema_ machines next"),
@@ -69,6 +70,8 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     fairness.SharesHistory: _fields("schema_ since until step tenants"),
     fairness.TenantHistory: _fields("name points"),
     fairness.SharePoint: _fields("time share fair running waiting"),
+    fairness.SharesMarks: _fields("schema_ since until marks"),
+    fairness.Mark: _fields("time last kind count tenant machine weight"),
     # Of others' jobs that can run nowhere it says so, and not by what constraint.
     fairness.WhatIfAnswer: _fields("schema_ time whatif sentences"),
     fairness.CanRun: _fields("schema_ time now machines waiting expected_start sentences"),
@@ -79,9 +82,11 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
         " never_more problem"
     ),
     fairness.Shortfall: _fields(
-        "tenant guaranteed has shortfall tasks job since cause counts sentence"
+        "tenant guaranteed has shortfall tasks job since cause counts lacking able sentence"
     ),
-    fairness.BelowFair: _fields("tenant fair has gap fair_tasks guaranteed job cause sentence"),
+    fairness.BelowFair: _fields(
+        "tenant fair has gap fair_tasks guaranteed job cause counts lacking able sentence"
+    ),
     tokens.TokenRow: _fields("name role tenant made"),
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
@@ -91,6 +96,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"
     ),
+    events.Events: _fields("schema_ events next"),
     status.Version: _fields("schema_ version api"),
     status.Health: _fields("ok"),
     status.Ready: _fields("ready why leads leader age"),

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Literal
 
 from pydantic import Field
 
 from fairlead.wire.shape import Amounts, Count, RequestBody, ResponseBody
+
+
+class TenantOrder(Enum):
+    """The order of a list of tenants."""
+
+    NAME = "name"
+    JOBS = "jobs"
+    WEIGHT = "weight"
 
 
 class TenantRow(ResponseBody):
@@ -22,10 +31,11 @@ class TenantRow(ResponseBody):
 
 
 class Tenants(ResponseBody):
-    """All tenants, by name."""
+    """Tenants: all of them, or a page."""
 
     schema_: Literal["fairlead.tenants/1"] = Field(default="fairlead.tenants/1", alias="schema")
     tenants: list[TenantRow]
+    next: str | None = None
 
 
 class TenantDetail(TenantRow):

@@ -219,6 +219,13 @@ def test_adopt_writes_down_that_the_engine_is_gone(
     assert len(lines) == len(entries) + 2
     assert lines[-1]["kind"] == "engine_gone"
     assert lines[-1]["body"] == {"engine": told["engine"]}
+    twice = json.loads(said(capsys, "adopt", state, *gone, "--may-run-twice", "--json"))
+    valid("journal-adopt-1.json", twice)
+    assert [told["may_run_twice"], twice["may_run_twice"]] == [False, True]
+    last = json.loads(said(capsys, "export", state).splitlines()[-1])
+    assert last["body"] == {"engine": told["engine"], "may_run_twice": True}
+    assert "fails, as it may have begun" in said(capsys, "adopt", state, *gone)
+    assert "though it may have begun" in said(capsys, "adopt", state, *gone, "--may-run-twice")
     kept([], state.parent / "new.db")
     new = state.parent / "new.db"
     nothing = said(capsys, "adopt", new, "--old-machine-is-gone", code=Exit.BAD_INPUT)

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.audit.finding import Input
+from fairlead.audit.whatif.edits import Remove
+from fairlead.audit.whatif.parse import read_edits
 from fairlead.cli.main import Exit, main
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
 from tests.cli.commands.test_allocate import run, schema
 from tests.transcripts import EXAMPLES
 
@@ -52,6 +57,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 CHANGES = {
     "add": ("--add", "2 x w1"),
     "remove": ("--remove", "e1"),
+    "fewer": ("--remove", "1 x e1"),
     "weight": ("--weight", "s=3"),
     "drop": ("--drop-constraint", "b"),
     "part": ("--drop-constraint", "a:zone = east"),
@@ -118,6 +124,9 @@ def test_a_second_input_is_compared_by_names(
         (("--add", "two x e1"), 'a whole number first: "4 x h01"'),
         (("--add", "1.5 x e1"), 'a whole number first: "4 x h01"'),
         (("--remove", "e1", "--remove", "e[1-2]"), "e1 is removed twice; say it once"),
+        (("--remove", "3 x e1"), "3 machines like e1 cannot be removed; there"),
+        (("--remove", "0 x e1"), "0 machines like e1 cannot be removed; there"),
+        (("--remove", "1 x e9"), 'there is no machine "e9"'),
         (("--remove", "e[1"), "--remove e[1: a bracket is not closed"),
         (("--set-demand", "a:cpu=x"), '--set-demand a:cpu=x, cpu: "x" is not a quantity'),
         (("--budget", "3"), "--budget without --buy"),
@@ -172,6 +181,15 @@ def test_a_warning_says_when_it_is_so(cluster: str, capsys: pytest.CaptureFixtur
     assert "warning after: job b can never run" in out
     pooled = run(capsys, "whatif", cluster, "--weight", "s=2", "--policy", "drf")
     assert "warning: drf looks at one machine" in pooled
+
+
+def test_so_many_of_a_kind_are_removed_the_last_ones_and_of_no_other_list() -> None:
+    machines = [Machine(name, {"cpu": 4}) for name in ("e1", "e2", "e3", "e4")]
+    jobs = (Job("a", {"cpu": 1}), Job("b", {"cpu": 1}, machines=["e1", "e4"]))
+    given = Input(Cluster(machines), jobs)
+    assert read_edits(given, remove=["1 x e1"]) == (Remove(("e4",)),)
+    assert read_edits(given, remove=["2 x e3"]) == (Remove(("e2", "e3")),)
+    assert read_edits(given, remove=["e1"]) == (Remove(("e1",)),)
 
 
 def test_a_purchase_is_told_beside_the_naive_one(

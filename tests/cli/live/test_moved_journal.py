@@ -13,7 +13,7 @@ import pytest
 from fairlead.client.client import Client
 from fairlead.client.waiting import wait_for
 from fairlead.model.job import Job
-from tests.cli.live.place import CLUSTER, PATIENCE, Served, serving, until
+from tests.cli.live.place import CLUSTER, PATIENCE, Served, fairlead, serving, until
 
 
 def submit_once(served: Served, folder: Path) -> int:
@@ -57,6 +57,43 @@ def test_what_must_run_once_does_so_whatever_folder_the_service_finds(
                 (task,) = client.tasks("once")
                 (attempt,) = task.attempts
                 assert "perhaps it was started" in attempt.message
+        assert (tmp_path / "ran").read_text() == "begin\n"
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_copy_of_a_state_folder_is_refused_until_an_operator_says_that_it_is_moved(
+    tmp_path: Path,
+) -> None:
+    """It would stop the tasks that the original began since, and begin what waits in both twice."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    words = ["--cluster", "cluster.yaml"]
+    copy = tmp_path / "copy"
+    with serving(tmp_path, *words) as served:
+        shutil.copytree(served.state, copy)
+        pid = submit_once(served, tmp_path)
+        before = sorted(path.name for path in copy.rglob("*"))
+        refused = fairlead(
+            tmp_path, "serve", *words, "--state", str(copy), "--listen", "127.0.0.1:0"
+        )
+        assert refused.returncode == 2
+        assert f"{copy} is a copy, or was restored" in refused.stderr
+        assert "say so once with --state-is-moved" in refused.stderr
+        assert sorted(path.name for path in copy.rglob("*")) == before
+        with Client(served.url, (served.state / "admin-token").read_text().strip()) as client:
+            assert client.job("once").tasks.running == 1
+        served.stop(signal.SIGKILL)
+    try:
+        shutil.rmtree(copy)
+        shutil.copytree(tmp_path / "state", copy)
+        shutil.rmtree(tmp_path / "state")
+        copy.rename(tmp_path / "state")
+        for more in (["--state-is-moved"], []):  # it is said once
+            with serving(tmp_path, *words, *more) as served:
+                token = (served.state / "admin-token").read_text().strip()
+                with Client(served.url, token) as client:
+                    assert client.job("once").tasks.running == 1
         assert (tmp_path / "ran").read_text() == "begin\n"
     finally:
         with suppress(ProcessLookupError):

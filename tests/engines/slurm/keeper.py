@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -55,11 +56,18 @@ def main() -> None:
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     running: dict[str, int] = {}
-    signal.signal(signal.SIGCHLD, lambda *_: reap(running.values()))
+    starting = threading.Event()  # one that ends at once is not in `running` yet
+
+    def ended(*_: object) -> None:
+        if not starting.is_set():
+            reap(running.values())
+
+    signal.signal(signal.SIGCHLD, ended)
     try:
         for line in sys.stdin:
             method, name, how = json.loads(line)
             if method == "start":
+                starting.set()
                 process = subprocess.Popen(
                     how,
                     stdin=subprocess.DEVNULL,
@@ -68,6 +76,8 @@ def main() -> None:
                     start_new_session=True,
                 )
                 answer = running[name] = process.pid
+                starting.clear()
+                reap(running.values())  # who ended meanwhile
             else:
                 answer = running[name]
                 os.kill(answer, how)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.service.api.connection import Connections
-from fairlead.service.api.places import Places
+from fairlead.service.api.neighbours.connection import Connections
+from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
 from tests.service.api.stage import Stage
 
@@ -48,7 +48,7 @@ class Hall:
 
 def test_one_owner_never_holds_all_places_and_others_wait_for_their_turn_alone() -> None:
     async def played() -> None:
-        hall = Hall(Places(2))
+        hall = Hall(Places(2, 1))
         tasks = [hall.ask("loud") for _ in range(10)]
         await hall.settle()
         assert hall.served == ["loud"]
@@ -70,7 +70,7 @@ def test_one_owner_never_holds_all_places_and_others_wait_for_their_turn_alone()
 
 def test_a_request_that_is_given_up_holds_no_place() -> None:
     async def played() -> None:
-        hall = Hall(Places(1))
+        hall = Hall(Places(1, 1))
         first, second, third = (hall.ask(name) for name in "abc")
         await hall.settle()
         second.cancel()

@@ -41,6 +41,12 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "since": ("0",),
     "until": ("9000000000000000",),
     "points": ("1000",),
+    "kind": ("job_submitted", "task_failed"),
+    "job": ("fails", "waits"),
+    "machine": ("m0",),
+    "parent": ("research",),
+    "order": ("name",),
+    "where": ("",),
 }
 """A parameter of a route that is not here fails its test."""
 

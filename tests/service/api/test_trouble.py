@@ -80,7 +80,7 @@ def test_an_engine_that_fails_is_said_and_its_outputs_are_to_be_asked_for_again(
 
 
 def test_a_loop_that_has_ended_is_said(stage: Stage) -> None:
-    def closed(_: object) -> Awaitable[Any]:
+    def closed(_: object, **_long: bool) -> Awaitable[Any]:
         async def refuse() -> Any:
             raise MailboxClosedError("the service has stopped")
 
@@ -101,7 +101,7 @@ def test_a_loop_that_does_not_answer_is_not_waited_for_without_end() -> None:
     with Stage(settings=quick) as stage:
         stage.get("/v1/me")
 
-        def silent(_: object) -> Awaitable[Any]:
+        def silent(_: object, **_long: bool) -> Awaitable[Any]:
             return asyncio.sleep(3600)
 
         door: Any = stage.door
@@ -116,7 +116,7 @@ def test_a_loop_that_does_not_answer_is_not_waited_for_without_end() -> None:
 
 
 def test_an_error_of_ours_is_told_without_what_it_was(stage: Stage) -> None:
-    def broken(_: object) -> Awaitable[Any]:
+    def broken(_: object, **_long: bool) -> Awaitable[Any]:
         raise ZeroDivisionError("hunter2")
 
     stage.get("/v1/me")

@@ -87,6 +87,7 @@ DRAWN: dict[type, st.SearchStrategy[Any]] = {
     events.JobSubmitted: st.builds(events.JobSubmitted, times, jobs()),
     events.JobChanged: st.builds(events.JobChanged, times, names, st.none() | whole),
     events.JobCancelled: st.builds(events.JobCancelled, times, names),
+    events.TaskPlaced: st.builds(events.TaskPlaced, **task, machine=names),
     events.TaskStarted: st.builds(events.TaskStarted, **task),
     events.TaskFinished: st.builds(events.TaskFinished, **task),
     events.TaskFailed: st.builds(events.TaskFailed, **task),

@@ -4,6 +4,7 @@ nothing that must run once is started again."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,10 +26,10 @@ def elsewhere(stage: Stage, identity: str = "other") -> None:
     stage.restart()
 
 
-def say_gone(stage: Stage) -> None:
+def say_gone(stage: Stage, **body: Any) -> None:
     """An operator says that the engine is gone, while no service runs."""
     records, store = stage.service.records, stage.service.store
-    entry = Entry(records.seq + 1, records.step + 1, records.time, "engine_gone", {})
+    entry = Entry(records.seq + 1, records.step + 1, records.time, "engine_gone", body)
     store.append([entry])
 
 
@@ -86,21 +87,43 @@ def test_a_kill_before_the_losses_are_written_changes_nothing() -> None:
     assert stage.world.record == []
 
 
-def test_where_the_old_engine_is_gone_what_nobody_saw_start_is_started() -> None:
+def test_where_the_old_engine_is_gone_what_nobody_saw_start_costs_no_retry() -> None:
     stage = Stage(fates={"unseen": [Fate(None, delay=100 * SECOND), Fate(None)]})
-    stage.submit(job("unseen", rerunnable=False), job("seen", rerunnable=False))
+    stage.submit(job("unseen", retries=0), job("seen", retries=0))
     stage.settle(1)
     say_gone(stage)
     elsewhere(stage)
     stage.settle(2)
     assert stage.task("unseen").state is TaskState.RUNNING
     (lost,) = stage.entries("task_lost")
-    assert lost.body["why"].startswith("the engine that had it is gone")
+    assert lost.body["why"].endswith("nobody heard that it had started")
     assert stage.task("seen").state is TaskState.FAILED
     # It was said of that engine, and of none that comes after it.
     elsewhere(stage, "third")
     stage.settle(2)
     assert stage.task("unseen").state is TaskState.FAILED
+
+
+@pytest.mark.parametrize("twice", [True, False])
+def test_what_must_run_once_begins_again_only_where_an_operator_has_said_that_of_it(
+    twice: bool,
+) -> None:
+    """That the machine is gone does not undo what a task did there, heard of or not."""
+    stage = Stage(fates={"unseen": [Fate(None, delay=100 * SECOND), Fate(None)]})
+    stage.submit(job("unseen", rerunnable=False), job("seen", rerunnable=False))
+    stage.settle(1)
+    say_gone(stage, **({"may_run_twice": True} if twice else {}))
+    elsewhere(stage)
+    stage.settle(2)
+    wanted = TaskState.RUNNING if twice else TaskState.FAILED
+    assert [stage.task(name).state for name in ("unseen", "seen")] == [wanted, wanted]
+    said = "it may run twice" if twice else "perhaps it was started, and it must run once"
+    lost = stage.entries("task_lost") or stage.entries("task_failed")
+    assert [entry.body["why"].endswith(said) for entry in lost] == [True, True]
+    # It was said of that engine, and of none that comes after it.
+    elsewhere(stage, "third")
+    stage.settle(2)
+    assert {stage.task(name).state for name in ("unseen", "seen")} == {TaskState.FAILED}
 
 
 def test_an_engine_that_was_said_to_be_gone_and_is_there_knows_what_it_started() -> None:

@@ -49,7 +49,7 @@ def asked(door: Mailbox[Driven], request: Request) -> Reply:
 
 def read(door: Mailbox[Driven], function: Callable[[Driven], T]) -> T:
     """What the function returns, in that thread."""
-    return asyncio.run(asyncio.wait_for(door.read(function), LONG))
+    return asyncio.run(asyncio.wait_for(door.read(function, long=True), LONG))
 
 
 def test_requests_are_answered_once_they_are_durable() -> None:
@@ -225,9 +225,9 @@ def test_short_tasks_follow_one_another_without_long_waits() -> None:
     waits: list[float] = []
 
     class Watched(Mailbox[Driven]):
-        def wait(self, seconds: float) -> None:
+        def wait(self, seconds: float, service: Driven | None = None) -> None:
             waits.append(seconds)
-            super().wait(0)
+            super().wait(0, service)
             if len(waits) == 40:
                 self.close()
 

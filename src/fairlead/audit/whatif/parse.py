@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 from fairlead.audit.finding import Input
 from fairlead.audit.whatif.catalogue import Offer
@@ -150,8 +151,40 @@ class _Asked:
         return [self._machines[name] for name in names]
 
     def remove(self, text: str) -> list[Edit]:
-        """A name, or a range of names."""
-        return [Remove(tuple(machine.name for machine in self._named(text.strip())))]
+        """A name, a range of names, or `2 x h01`: two of those that are as it is, the last ones."""
+        what = text.strip()
+        match = _TIMES.fullmatch(what)
+        if match is None:
+            return [Remove(tuple(machine.name for machine in self._named(what)))]
+        count, first = int(match["count"]), self._named(match["what"])[0]
+        lists = self._lists(first.name)
+        alike = [
+            machine.name
+            for machine in self._machines.values()
+            if _same(machine, first) and self._lists(machine.name) == lists
+        ]
+        if not 1 <= count <= len(alike):
+            raise InputError(
+                f"{count} machines like {first.name} cannot be removed",
+                f"there {'is 1' if len(alike) == 1 else f'are {len(alike)}'} of them",
+            )
+        return [Remove(tuple(alike[-count:]))]
+
+    def _lists(self, machine: str) -> frozenset[tuple[str, str]]:
+        """The lists of jobs, and the pools, that the machine is on."""
+        return self._on_lists.get(machine, frozenset())
+
+    @cached_property
+    def _on_lists(self) -> dict[str, frozenset[tuple[str, str]]]:
+        found: dict[str, set[tuple[str, str]]] = {}
+        for job in self._jobs.values():
+            for kind, names in (("machines", job.machines or ()), ("exclude", job.exclude)):
+                for name in names:
+                    found.setdefault(name, set()).add((job.name, kind))
+        for tenant in self._declared.values():
+            for name in tenant.pool or ():
+                found.setdefault(name, set()).add((tenant.name, "pool"))
+        return {name: frozenset(lists) for name, lists in found.items()}
 
     def weight(self, text: str) -> list[Edit]:
         """`vision=3`."""

@@ -22,6 +22,7 @@ SCHEMA = "fairlead.doctor/1"
 OTHERS = (
     *(
         "address",
+        "mode",
         "listen",
         "tls_cert",
         "tls_key",
@@ -32,7 +33,7 @@ OTHERS = (
         "telemetry",
         "advertise",
     ),
-    *("clock_is_right", "begin_anew"),
+    *("clock_is_right", "begin_anew", "state_is_moved"),
 )
 """Options of `fairlead serve` that no check asks for, but where the file says them."""
 

@@ -101,6 +101,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 action="store_true",
                 help="nothing runs there any more, and it does not come back with its state folder",
             )
+            action.add_argument(
+                "--may-run-twice",
+                action="store_true",
+                help="start again what must run once and may have begun there: it may happen twice",
+            )
         if name == "prune":
             action.add_argument(
                 "--keep",

@@ -39,7 +39,9 @@ def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
             )
         now = wall_clock()
         check_clock(now, records.time, is_right=args.clock_is_right)
-        body = {"engine": records.start.engine}
+        body: dict[str, object] = {"engine": records.start.engine}
+        if args.may_run_twice:
+            body["may_run_twice"] = True
         store.append(
             [Entry(records.seq + 1, records.step + 1, max(records.time, now), ENGINE_GONE, body)]
         )
@@ -48,13 +50,15 @@ def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
     finally:
         store.close()
     if args.json:
-        result = {"schema": ADOPT_SCHEMA, "engine": body["engine"], "attempts": held}
+        result = {"schema": ADOPT_SCHEMA, "attempts": held, "may_run_twice": False} | body
         say([json_text(result)])
         return
-    then = "starts again what nobody heard to have started, and what may run twice; the rest fails"
+    then = "what is `rerunnable: false` fails, as it may have begun there"
+    if args.may_run_twice:
+        then = "what is `rerunnable: false`, too, though it may have begun there"
     say(
         [
             f"{name}: written down that the engine is gone which had {counted(held, 'attempt')}",
-            f"the next service, with another engine, {then}",
+            f"the next service, with another engine, starts them again; {then}",
         ]
     )

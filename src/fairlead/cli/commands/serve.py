@@ -21,6 +21,7 @@ examples:
   fairlead serve                                  the whole of this machine
   fairlead serve --cluster cluster.yaml           this machine, divided into several
   fairlead serve --engine ray --address auto      a Ray cluster
+  fairlead serve --engine slurm --mode observe    a Slurm cluster, read only
   fairlead serve --listen 0.0.0.0:7370 --tls-cert server.pem --tls-key server.key
   fairlead serve --detach                         in the background; `fairlead stop` ends it
 
@@ -39,6 +40,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument(
         "--engine", choices=tuple(ENGINES), help="the engine that runs the tasks (default: local)"
+    )
+    parser.add_argument(
+        "--mode",
+        choices=tuple(dict.fromkeys(mode for each in ENGINES.values() for mode in each.modes)),
+        help="what the service is to a cluster that another scheduler runs, as Slurm does:"
+        " `observe` reads it and changes nothing",
     )
     parser.add_argument(
         "--cluster",
@@ -116,6 +123,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="begin a new journal in a state folder whose journal is gone",
     )
     parser.add_argument(
+        "--state-is-moved",
+        action="store_true",
+        help="begin with a state folder that was copied or restored: no service goes on with the"
+        " original",
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="go into the background once it accepts work"
     )
 
@@ -142,7 +155,17 @@ def words_of(args: argparse.Namespace) -> list[str]:
     """The same command line without --detach."""
     words = ["serve"]
     for name in (
-        *("engine", "cluster", "address", "state", "journal", "listen", "advertise", "config"),
+        *(
+            "engine",
+            "mode",
+            "cluster",
+            "address",
+            "state",
+            "journal",
+            "listen",
+            "advertise",
+            "config",
+        ),
         "log",
     ):
         if getattr(args, name) is not None:
@@ -155,6 +178,7 @@ def words_of(args: argparse.Namespace) -> list[str]:
     words += ["--telemetry"] if args.telemetry else []
     words += ["--clock-is-right"] if args.clock_is_right else []
     words += ["--begin-anew"] if args.begin_anew else []
+    words += ["--state-is-moved"] if args.state_is_moved else []
     return words + (["--no-auth"] if args.no_auth else [])
 
 

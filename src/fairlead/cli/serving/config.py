@@ -25,7 +25,7 @@ PATHS = ("cluster", "state", "tls_cert", "tls_key")
 """Options that name files: from where the configuration is."""
 
 OPTIONS = (
-    *("engine", "listen", "advertise", "journal", "address", "log", *PATHS),
+    *("engine", "mode", "listen", "advertise", "journal", "address", "log", *PATHS),
     *("behind_proxy", "no_auth", "standby", "telemetry"),
 )
 """Options that the command line has, too, which goes before the file."""
@@ -37,7 +37,15 @@ _SWITCHES = ("behind_proxy", "no_auth", "standby", "telemetry", "whole", "thread
 _LISTS = ("resources", "devices")
 _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
 _TIMES = (
-    *("reserve_after", "preempt_after", "time", "keys", "node_interval", "lost_after"),
+    *(
+        "reserve_after",
+        "preempt_after",
+        "time",
+        "keys",
+        "node_interval",
+        "read_every",
+        "lost_after",
+    ),
     *("quarantine", "quarantine_most", "given_up_for", "journal_keep", "advise_every"),
 )
 """Of the service: kept in microseconds, written with their unit."""

@@ -17,6 +17,7 @@ from fairlead.engines.registry import ENGINES, open_engine
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Cluster
 from fairlead.service.journal.entry import JournalError, TakenJournalError
+from fairlead.service.settings import where_others_place
 
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
@@ -59,6 +60,8 @@ class ServiceMaker:
             if self._cluster.devices:
                 devices = [*self._settings.devices, *sorted(self._cluster.devices)]
                 self._settings = replace(self._settings, devices=tuple(dict.fromkeys(devices)))
+        if ENGINES[plan.engine].modes:
+            self._settings = where_others_place(self._settings)
 
     def begin(self, compile_first: Callable[[], None]) -> Service | Follower:
         """The service that leads; one that follows, where another one leads and this one may wait.
@@ -201,7 +204,7 @@ class ServiceMaker:
         start = known.records.start
         identity = start.engine if kind.shared and start is not None else None
         engine, notes, warnings = open_engine(
-            kind, plan.state, self._cluster, plan.address, identity
+            kind, plan.state, self._cluster, plan.address, identity, self._settings.read_every
         )
         self.notes = notes
         for each in warnings:

@@ -23,6 +23,7 @@ class Plan:
     """Options of a service, each from the command line, the file, or its default."""
 
     engine: str
+    mode: str | None
     cluster: str | None
     address: str | None
     state: Path
@@ -38,6 +39,7 @@ class Plan:
     advertise: str | None
     clock_is_right: bool
     begin_anew: bool
+    state_is_moved: bool
     telemetry: bool
     configured: Configured
 
@@ -58,6 +60,14 @@ def plan_of(args: argparse.Namespace) -> Plan:
     engine = option("engine", "local")
     if engine not in ENGINES:
         raise InputError(f"there is no engine {engine!r}", f"write {' or '.join(ENGINES)}")
+    mode, modes = option("mode"), ENGINES[engine].modes
+    if mode is None and modes:
+        raise InputError(
+            f"--engine {engine} needs a mode", f"write --mode {' or --mode '.join(modes)}"
+        )
+    if mode is not None and mode not in modes:
+        right = f"write --mode {' or --mode '.join(modes)}" if modes else "leave --mode out"
+        raise InputError(f"--engine {engine} has no mode {mode!r}", right)
     if option("address") and not ENGINES[engine].address_of:
         other = next(each for each in ENGINES.values() if each.address_of)
         raise InputError(
@@ -83,6 +93,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
     folder, advertise = option("state"), option("advertise")
     return Plan(
         engine=engine,
+        mode=mode,
         cluster=option("cluster"),
         address=option("address"),
         state=Path(folder or state_folder(os.environ)).absolute(),
@@ -98,6 +109,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         advertise=None if advertise is None else check_url(advertise, "--advertise"),
         clock_is_right=args.clock_is_right,
         begin_anew=args.begin_anew,
+        state_is_moved=args.state_is_moved,
         telemetry=bool(option("telemetry", False)),
         configured=configured,
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
+from fairlead.cli.serving.copied import check_original
 from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.plan import Plan, listening
 from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
@@ -54,6 +55,7 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
     check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
     _private(plan.state)
+    check_original(plan.state, plan.state_is_moved)
     voice, overtaken = Voice(plan.log), False
     waiting = Troubles(voice.say_trouble)
 
@@ -183,7 +185,7 @@ async def render_metrics(metrics: Metrics, door: Mailbox[Service | Follower]) ->
     """All metrics as Prometheus reads them."""
     from fairlead.service.process.clock import wall_clock
 
-    await door.read(lambda service: metrics.read(service, wall_clock()))
+    await door.read(lambda service: metrics.read(service, wall_clock()), long=True)
     return await asyncio.to_thread(metrics.text)
 
 

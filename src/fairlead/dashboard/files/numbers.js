@@ -37,3 +37,16 @@ export function percent(value) {
 export function counted(count, word) {
   return `${amount(count)} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 }
+
+/** So many times the middle value a scale reaches. */
+const MIDDLE = 3;
+
+/**
+ * The greatest of these values, or less: where some are a hundred times what most are, a scale up to
+ * the greatest shows nothing of the others.
+ * @param {number[]} values
+ */
+export function readable(values) {
+  const order = values.filter((each) => each > 0).sort((a, b) => a - b);
+  return Math.min(order.at(-1) ?? 0, MIDDLE * (order[order.length >> 1] ?? 0));
+}

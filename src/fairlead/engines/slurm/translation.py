@@ -42,7 +42,7 @@ def translate(picture: Picture) -> Translation:
     """The cluster with its tenants and jobs. What cannot be understood of a job that runs counts
     as taken from its nodes; of one that waits it is left out. Each of these has its line."""
     notes: list[str] = []
-    usable = [node for node in picture.nodes if _usable(node, notes)]
+    usable = [node for node in picture.nodes if is_usable(node, notes)]
     shown: dict[int, list[tuple[SlurmJob, Request]]] = {}
     taken: Counter[str] = Counter()
     present = frozenset(node.name for node in usable)
@@ -51,8 +51,8 @@ def translate(picture: Picture) -> Translation:
         if not runs and job.state != "PENDING":
             continue
         number = job.array or job.number
-        if not runs and (reason := _held(job, picture)):
-            notes.append(f"{_called(job)} is left out: {reason}")
+        if not runs and (reason := held_by(job, picture)):
+            notes.append(f"{called(job)} is left out: {reason}")
             continue
         try:
             request = request_of(job, usable)
@@ -60,22 +60,22 @@ def translate(picture: Picture) -> Translation:
                 raise NotUnderstoodError("the list of its elements was cut")
         except NotUnderstoodError as why:
             if not runs:
-                notes.append(f"{_called(job)} is left out: {why}")
+                notes.append(f"{called(job)} is left out: {why}")
                 continue
             names = [name for name in expand_all([job.node_list]) if name in present]
             taken.update(names)
             where = f"it counts as taken on {', '.join(compress(names))}"
             where = where if names else "the nodes that it has are left out"
-            notes.append(f"{_called(job)} is not understood: {why}; {where}")
-            _take(job, names, usable)
+            notes.append(f"{called(job)} is not understood: {why}; {where}")
+            take_from(job, names, usable)
             continue
         if not runs and not request.can_run(usable):
             notes.append(
-                f"{_called(job)} can start on no node: none that its constraint, partition and"
+                f"{called(job)} can start on no node: none that its constraint, partition and"
                 " lists leave has room for it, even when it is empty"
             )
         shown.setdefault(number, []).append((job, request))
-    tenants = _tenants(picture, notes)
+    tenants = tenants_of(picture, notes)
     jobs = [each for number, rows in shown.items() for each in _jobs(number, rows)]
     jobs.sort(key=lambda job: (int(job.name.partition("-")[0]), job.name))
     notes += _general(picture)
@@ -97,14 +97,16 @@ def machine_of(node: SlurmNode) -> Machine:
     return Machine(node.name, capacity, labels)
 
 
-def _called(job: SlurmJob) -> str:
+def called(job: SlurmJob) -> str:
+    """The job as a sentence names it."""
     if job.array and job.elements != 1:
         return f"job {job.array} ({job.name}, {job.elements} elements of an array)"
     of = f", of array {job.array}" if job.array else ""
     return f"job {job.number} ({job.name}{of})"
 
 
-def _usable(node: SlurmNode, notes: list[str]) -> bool:
+def is_usable(node: SlurmNode, notes: list[str]) -> bool:
+    """Whether it takes new jobs; if not, a note says why."""
     states = {state.rstrip("*~#%$@^!+-") for state in node.states}
     bad = sorted(states & UNUSABLE)
     if bad:
@@ -116,14 +118,14 @@ def _usable(node: SlurmNode, notes: list[str]) -> bool:
     return not bad
 
 
-def _held(job: SlurmJob, picture: Picture) -> str:
+def held_by(job: SlurmJob, picture: Picture) -> str:
     """Why Slurm holds a pending job for reasons of its own; empty where it only waits."""
     if set(job.partitions) <= picture.closed:
         return f"partition {', '.join(job.partitions)} is not up"
     return "" if job.reason in QUEUED else f"Slurm holds it ({job.reason})"
 
 
-def _take(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> None:
+def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> None:
     """Takes an equal part of what a job holds from each of its nodes."""
     count = max(1, job.running_on)
     gpus = sum(each.count for each in job.per_job) + count * sum(e.count for e in job.per_node)
@@ -156,7 +158,7 @@ def _jobs(number: int, rows: Sequence[tuple[SlurmJob, Request]]) -> Iterable[Job
     """One job for all elements of an array that ask for the same."""
     alike: dict[tuple[str, Request], tuple[SlurmJob, int]] = {}
     for job, request in rows:
-        key = (_tenant_of(job.user, job.account), request)
+        key = (tenant_of(job.user, job.account), request)
         first, count = alike.get(key, (job, 0))
         alike[key] = (first, count + job.elements)
     for index, ((tenant, request), (job, count)) in enumerate(alike.items(), 1):
@@ -175,18 +177,18 @@ def _jobs(number: int, rows: Sequence[tuple[SlurmJob, Request]]) -> Iterable[Job
         )
 
 
-def _tenant_of(user: str, account: str) -> str:
+def tenant_of(user: str, account: str) -> str:
     """The tenant of a user's jobs in an account: a user may be in several."""
     return f"{user}@{account}" if user and account else user or account
 
 
-def _tenants(picture: Picture, notes: list[str]) -> list[Tenant]:
+def tenants_of(picture: Picture, notes: list[str]) -> list[Tenant]:
     """Accounts as a tree with their shares as weights, and below them their users."""
     found: dict[str, Tenant] = {}
     for each in picture.associations:
         if each.account == "root":
             continue
-        name = _tenant_of(each.user, each.account)
+        name = tenant_of(each.user, each.account)
         parent = each.account if each.user else (each.parent or "root")
         if name in found:
             notes.append(f"{name} has associations by partition; the first one's share is taken")
@@ -203,7 +205,7 @@ def _tenants(picture: Picture, notes: list[str]) -> list[Tenant]:
         if job.account and job.account not in found and job.account != "root":
             found[job.account] = Tenant(job.account)
             notes.append(f"account {job.account} is in no association: its weight is 1")
-        name = _tenant_of(job.user, job.account)
+        name = tenant_of(job.user, job.account)
         if name not in found:
             found[name] = Tenant(name, parent=job.account if job.account in found else None)
     return list(found.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -26,6 +26,9 @@ BUILT_IN = {
 
 DEFAULT = "scarce-last"
 
+ELSEWHERE = "elsewhere"
+"""No rule: another scheduler places, and the core is told of it (`TaskPlaced`)."""
+
 _own: dict[str, Score] = {}
 _FILE_MODULE = "fairlead_own_placement"
 _files: list[dict[str, Score]] = []
@@ -40,7 +43,8 @@ class Placement:
     `tight`: no machine scores less than what would be left there of any one resource that the task
     demands, in parts of the machine, and a machine that took a task scores no more for the next
     one of the job. So machines with much room need not be looked at. It need not be true while a
-    machine that lost devices holds tasks of before: then all are looked at.
+    machine that lost devices holds tasks of before: then all are looked at. `places`: False for
+    ELSEWHERE alone, under which nothing is launched.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Placement:
     picky: bool
     guided: bool
     tight: bool
+    places: bool = True
 
 
 def placement(name: str) -> Callable[[Score], Score]:
@@ -59,7 +64,7 @@ def placement(name: str) -> Callable[[Score], Score]:
     """
 
     def register(function: Score) -> Score:
-        if name in BUILT_IN:
+        if name in (*BUILT_IN, ELSEWHERE):
             raise InputError(f"`{name}` is a built-in name", "choose another one")
         if _files and function.__module__ == _FILE_MODULE:
             _files[-1][name] = function
@@ -96,6 +101,8 @@ def find(text: str) -> Placement:
     file, _, name = text.rpartition(":")
     if file:
         return Placement(text, _compile(text, _in_file(file, name), keep=False), True, False, False)
+    if text == ELSEWHERE:
+        return replace(_compiled("first-fit"), name=ELSEWHERE, places=False)
     return _compiled(name)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.memory.state import FIELDS
@@ -63,7 +65,7 @@ def freeze(core: Core) -> FrozenCore:
         array = getattr(core.state, name)
         rows = int(whole[_USED[name]]) if name in _USED else len(array)
         new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
-        new[:rows] = array[:rows]
+        _bytes(new[:rows])[...] = _bytes(array[:rows])
         setattr(state, name, new)
     book.ids = core.ids.copied()
     book.state, book.rejected = state, list(core.book.rejected)
@@ -71,6 +73,11 @@ def freeze(core: Core) -> FrozenCore:
     book.forget_sums()
     other.book, other.pending, other.checked = book, list(core.pending), False
     return FrozenCore(other, None if core.stopping is None else core.stopping.memory())
+
+
+def _bytes(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The rows as bytes, which are copied at once; records are copied field by field."""
+    return rows.view(np.uint8) if rows.dtype.names else rows
 
 
 def copy_core(core: Core) -> Core:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.scheduling.apply import next_task as applied_next
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import MachineState, TaskState
 
@@ -35,6 +36,11 @@ def machine_state(core: Core, name: str) -> MachineState:
     return MachineState(int(core.state.machine[slot]["state"]))
 
 
+def next_task(core: Core, job: str) -> tuple[int, int]:
+    """The number of the task of a job that starts next, and of its next attempt."""
+    return applied_next(core.book, core.ids.jobs[job])
+
+
 def is_cancelled(core: Core, job: str) -> bool:
     """Whether a job is there and was cancelled."""
     slot = core.ids.jobs.get(job)
@@ -44,20 +50,30 @@ def is_cancelled(core: Core, job: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class JobCounts:
     """A job's numbers. `gang`: so many tasks start together; `expected`: microseconds that a task
-    is said to take, 0 where nobody says it."""
+    is said to take, 0 where nobody says it; `started`: tasks that ever were."""
 
     waiting: int
     gang: int
     cancelled: bool
     expected: int
+    started: int
 
 
 def job_counts(core: Core, job: str) -> JobCounts:
     """The numbers of a job that is there."""
     row = core.state.job[core.ids.jobs[job]]
     return JobCounts(
-        int(row["waiting"]), int(row["gang"]), bool(row["cancelled"]), int(row["expected"])
+        waiting=int(row["waiting"]),
+        gang=int(row["gang"]),
+        cancelled=bool(row["cancelled"]),
+        expected=int(row["expected"]),
+        started=int(row["next"]),
     )
+
+
+def job_total(core: Core, job: str) -> int:
+    """The number of tasks of a job that is there and has an end."""
+    return int(core.state.job[core.ids.jobs[job]]["total"])
 
 
 def machines_of_job(core: Core, job: str) -> tuple[str, ...]:

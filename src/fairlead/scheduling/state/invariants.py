@@ -209,12 +209,13 @@ def _room(state: State, m: int, r: int, free: list[int], pieces: dict[int, int])
 
 def placements(state: State) -> Iterator[str]:
     """No machine holds more than it has, no task is on a machine that it may not use, and no job
-    that spreads has two on one, but for machines that changed under their tasks."""
+    that spreads has two on one, but for machines that changed under their tasks, or on which
+    another scheduler placed some."""
     pairs: Counter[tuple[int, int]] = Counter()
     for t in held_slots(state):
         j, m = int(state.task[t]["job"]), int(state.task[t]["machine"])
         pairs[j, m] += 1
-        if pairs[j, m] == 2 and state.job[j]["spread"]:
+        if pairs[j, m] == 2 and state.job[j]["spread"] and not state.machine[m]["changed"]:
             yield f"job {j} spreads and has several tasks on machine {m}"
         if (state.needs[j] & ~state.satisfies[m]).any() and not state.machine[m]["changed"]:
             yield f"job {j} may not use machine {m} and runs there"

@@ -55,9 +55,12 @@ LISTED = 10
 MICRO = 10**6
 
 
-def why(state: State, ids: Ids, name: str, told: Callable[[str], str] = str) -> Why:
+def why(
+    state: State, ids: Ids, name: str, told: Callable[[str], str] = str, *, ahead: bool = True
+) -> Why:
     """How the job stands and why its waiting tasks wait. Raises InputError if there is none of
-    that name, or no more. `told`: from a job's name to the one that sentences call it by."""
+    that name, or no more. `told`: from a job's name to the one that sentences call it by. Not
+    `ahead`: who comes first is left out."""
     if name not in ids.jobs:
         raise InputError(f'there is no job "{name}"', "finished jobs are forgotten: check the name")
     look = _Look(state, ids, ids.jobs[name], told)
@@ -72,7 +75,7 @@ def why(state: State, ids: Ids, name: str, told: Callable[[str], str] = str) -> 
         waiting=waiting,
         level=look.level(look.slot) if look.job["active"] else None,
         machines=look.machines(),
-        reasons=look.reasons() if waiting != 0 else (),
+        reasons=look.reasons(ahead=ahead) if waiting != 0 else (),
     )
 
 
@@ -162,9 +165,9 @@ class _Look:
             room=int(left.sum()),
         )
 
-    def reasons(self) -> tuple[Reason, ...]:
+    def reasons(self, *, ahead: bool) -> tuple[Reason, ...]:
         """All that keeps the waiting tasks from starting: first what has to change in any case,
-        then what would do by itself, then the rest, and who comes first."""
+        then what would do by itself, then the rest, and (`ahead`) who comes first."""
         if not len(self.there):
             return (NoMachine(),)
         lacks = never(self.state, self.ids, self.there, self._wanted(), self._room_empty)
@@ -189,7 +192,7 @@ class _Look:
         ranks = {kind: _rank(kind, smallest) for kind in map(type, found)}
         found.sort(key=lambda reason: ranks[type(reason)])
         found += self._own_reservation()
-        found += self._behind()
+        found += self._behind() if ahead else []
         if frozenset() in smallest:
             found.append(NotLooked(int(room.sum())))
         return tuple(found)

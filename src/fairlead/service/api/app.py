@@ -24,10 +24,12 @@ from fairlead.service.api.routes import (
     dashboard,
     events,
     fairness,
+    history,
     jobs,
     machines,
     metrics,
     session,
+    shares,
     status,
     tasks,
     tenants,
@@ -50,7 +52,8 @@ E = TypeVar("E", bound=Exception)
 HANDLERS: Mapping[str, Handler] = {
     name: handler
     for subject in (
-        *(jobs, tasks, tenants, machines, fairness, tokens, session),
+        *(jobs, tasks, tenants, machines, shares, fairness, history),
+        *(tokens, session),
         *(events, metrics, status, dashboard),
     )
     for name, handler in getmembers(subject, iscoroutinefunction)

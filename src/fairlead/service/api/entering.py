@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Depends, Request
 
 from fairlead.service.api.keys import NOBODY_ASKED, caller_of
-from fairlead.service.api.limits import neighbourhood
-from fairlead.service.api.places import KNOWN, who_of
+from fairlead.service.api.neighbours.limits import neighbourhood
+from fairlead.service.api.neighbours.places import KNOWN, who_of
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import CLOSE, Api, RequestContext, slow_down
 from fairlead.service.api.session import token_text
@@ -36,6 +36,7 @@ async def enter(request: Request) -> RequestContext:
     try:
         holder = await _holder(api, request, route, address)
     except RefusalError:
+        api.owners.forget(request.scope)
         await slow_down(api, api.by_address.take(address, now), "come from this address")
         raise
     caller = _caller(route, holder)
@@ -44,6 +45,7 @@ async def enter(request: Request) -> RequestContext:
         await slow_down(api, api.by_address.take(address, now), "come from this address")
     else:
         who = who_of(caller, address)
+        api.owners.learn(request.scope, who)
         wait = api.by_token.take(who, now)
         await slow_down(api, wait, "are sent with this token or others of its tenant")
         known = request.scope.get("state", {}).get(KNOWN)

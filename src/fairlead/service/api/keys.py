@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.service.api.limits import Buckets
+from fairlead.service.api.neighbours.limits import Buckets
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings

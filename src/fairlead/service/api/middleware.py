@@ -11,6 +11,8 @@ from urllib.parse import quote, urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlead.service.api.entering import CALLER
+from fairlead.service.api.neighbours.limits import neighbourhood
+from fairlead.service.api.neighbours.places import who_of
 from fairlead.service.api.refusal import RefusalError, answer
 from fairlead.service.api.request_context import Api
 from fairlead.service.api.session import is_origin
@@ -78,13 +80,24 @@ class Middleware:
             async with asyncio.timeout(STALLED):
                 await send(message)
 
-        refused = self._refuse_long(scope, raw)
+        client = scope.get("client")
+        address = neighbourhood(client[0] if client else "")
+        guessed = self.api.owners.guess(scope, address)
+
+        def owner() -> str:
+            caller = scope.get(CALLER)
+            return guessed if caller is None else who_of(caller, address)
+
+        await self.api.turns.by_turns(self._answer(scope, raw, receive, sent), owner)
+
+    async def _answer(self, scope: Scope, path: bytes, receive: Receive, send: Send) -> None:
+        refused = self._refuse_long(scope, path)
         if refused is None and self._no_auth:
             refused = self._refuse(scope["headers"])
         if refused is not None:
-            await answer(refused)(scope, receive, sent)
+            await answer(refused)(scope, receive, send)
             return
-        await self.app(scope, receive, sent)
+        await self.app(scope, receive, send)
 
     def _traced(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
         """Sends the same, and tells of the request once its answer has ended."""

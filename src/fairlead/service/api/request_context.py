@@ -19,20 +19,22 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
-from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import Keys
-from fairlead.service.api.limits import Buckets
-from fairlead.service.api.places import Places, who_of
+from fairlead.service.api.neighbours.limits import Buckets
+from fairlead.service.api.neighbours.places import Owners, Places, who_of
+from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
+from fairlead.service.api.streams.feed import Feed
+from fairlead.service.api.streams.updates import Updates
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
-from fairlead.service.mailbox import MailboxClosedError
-from fairlead.service.requests import Caller, Done, Refused
+from fairlead.service.mailbox import MailboxClosedError, weight
+from fairlead.service.requests import Caller, CancelledJobs, Done, Refused
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.routes import Route
@@ -48,6 +50,9 @@ A = TypeVar("A", bound=RequestBody)
 
 LARGE = 64 * 1024
 """Bytes of a body that is read in a thread, so that others need not wait."""
+
+CHANGING = 0.0003
+"""Seconds of the loop's time that a job costs that is submitted, cancelled or forgotten; about."""
 
 OVERTAKEN = 10.0
 """Seconds after which a service that cannot know whether it leads has been overtaken: an answer
@@ -91,8 +96,13 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
+        self.turns = Turns(self.stopwatch)
+        self.owners = Owners()
+        self.changing = Buckets(settings.changing_rate, settings.changing_burst)
         self.feed = Feed(settings.kept_events)
-        self.heavy_places = Places(settings.heavy)
+        self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
+        self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
+        self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
@@ -123,9 +133,9 @@ class Api:
         self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
 
-    async def read(self, function: Callable[[ServiceView], T]) -> T:
+    async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
         """Runs the function on the service. Raises RefusalError where nobody answers."""
-        return await self._wait_for(self.door.read(function))
+        return await self._wait_for(self.door.read(function, long=long))
 
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
@@ -189,17 +199,24 @@ class RequestContext:
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
         await self._slow_down_reading()
-        done = await self.api.ask(change)
+        api, size = self.api, weight(change)
+        if api.turns.has_rivals(self.who):  # who is alone takes time from nobody
+            wait = api.changing.debt(self.who, api.clock())
+            await slow_down(api, wait, "of this sender take the loop's time")
+        api.changing.spend(self.who, api.clock(), CHANGING * size)
+        done = await api.ask(change)
+        if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
+            api.changing.spend(self.who, api.clock(), CHANGING * max(0, len(done.value.ids) - size))
         self.done = True
         return done
 
-    async def read(self, function: Callable[[ServiceView], T]) -> T:
-        """Runs the function on the service. Raises RefusalError, also where this sender
-        took too much of the loop's time already; not once something was done for him: he is to
-        hear of it."""
+    async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
+        """Runs the function on the service; `long`: it takes more than a moment. Raises
+        RefusalError, also where this sender took too much of the loop's time; not once something
+        was done."""
         if not self.done:
             await self._slow_down_reading()
-        return await self._read(function)
+        return await self._read(function, long=long)
 
     async def read_on(self, function: Callable[[ServiceView], T]) -> T | None:
         """The same for an answer that goes on: it waits rather than refuse. None: there is no
@@ -207,7 +224,7 @@ class RequestContext:
         while (wait := self.api.reading.debt(self.who, self.api.clock())) > 0:
             await asyncio.sleep(wait)
         try:
-            return await self._read(function)
+            return await self._read(function, long=True)
         except RefusalError:
             return None
 
@@ -226,7 +243,7 @@ class RequestContext:
         except MailboxClosedError:
             return False
 
-    async def _read(self, function: Callable[[ServiceView], T]) -> T:
+    async def _read(self, function: Callable[[ServiceView], T], *, long: bool) -> T:
         api, spent = self.api, 0.0
 
         def timed(view: ServiceView) -> T:
@@ -238,7 +255,8 @@ class RequestContext:
                 spent = api.stopwatch() - began
 
         try:
-            return await api.read(timed)
+            async with api.reading_places.place(self.who):
+                return await api.read(timed, long=long)
         finally:
             api.reading.spend(self.who, api.clock(), spent)
 
@@ -299,7 +317,10 @@ class RequestContext:
 
     def answer(self, response: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
         """The answer in JSON, or that it is what the client has already."""
-        body = response.model_dump_json().encode()
+        return self.answer_text(response.model_dump_json().encode(), headers)
+
+    def answer_text(self, body: bytes, headers: Mapping[str, str] | None = None) -> Response:
+        """The same of an answer that is written already."""
         more = dict(headers or {})
         if self.request.method in ("GET", "HEAD"):
             tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
@@ -330,7 +351,7 @@ class RequestContext:
                 if not streams[name]:
                     del streams[name]
 
-        return _Ongoing(parts, headers, self.route.media, end)
+        return _Ongoing(self, parts, headers, end)
 
     def _too_large(self) -> RefusalError:
         return RefusalError(
@@ -346,19 +367,25 @@ class _Ongoing(StreamingResponse):
 
     def __init__(
         self,
+        context: RequestContext,
         parts: AsyncIterator[bytes],
         headers: Mapping[str, str],
-        media: str,
         ended: Callable[[], None],
     ) -> None:
+        media = context.route.media
         super().__init__(parts, 200, {**headers, "Cache-Control": "no-store"}, media)
-        self._ended = ended
+        self._context, self._ended = context, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
             self._ended()
+
+    async def stream_response(self, send: Send) -> None:
+        """Sends the parts: in a task beside the request's, so in turns of its own."""
+        who = self._context.who
+        await self._context.api.turns.by_turns(super().stream_response(send), lambda: who)
 
 
 async def slow_down(api: Api, wait: float, whose: str) -> None:

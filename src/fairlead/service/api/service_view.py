@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from fairlead.engines.interface import Attempt, Node, Output, Stream
+from fairlead.engines.observing import Apart
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.journal.entry import Entry, Listener
@@ -29,6 +30,9 @@ class Entries(Protocol):
     def read(self, after: int = 0) -> Iterator[Entry]:
         """The entries from there on."""
 
+    def start(self) -> int:
+        """The seq of the last entry that was removed, 0 if none was."""
+
 
 class ServiceView(Protocol):
     """The service. What the API's functions get when they read."""
@@ -48,6 +52,13 @@ class ServiceView(Protocol):
     @property
     def nodes(self) -> Mapping[str, Node]:
         """The engine's machines, as last seen."""
+
+    @property
+    def apart(self) -> Mapping[str, Apart]:
+        """Jobs of a cluster that another scheduler runs which claim nothing now, and why."""
+
+    def said(self, job: str) -> str:
+        """What that scheduler says of a job that waits, by its unique name; empty where nothing."""
 
     @property
     def ready(self) -> bool:
@@ -83,5 +94,6 @@ class Entrance(Protocol):
     async def ask(self, request: Request) -> Reply:
         """The reply, once what was done is durable."""
 
-    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
-        """Runs the function on the service, between two steps."""
+    def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> Awaitable[T]:
+        """Runs the function on the service, between two steps. `long`: it takes long, and who asks
+        has other things to do meanwhile."""

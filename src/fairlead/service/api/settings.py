@@ -49,6 +49,10 @@ class ApiSettings:
     """Of the loop's time that one tenant's requests take for reading, in the long run."""
     reading_burst: float = 2.0
     """Seconds of the loop's time that one tenant's requests take at once."""
+    changing_rate: float = 0.1
+    """Of the loop's time that one tenant's changes take where others ask, too, in the long run."""
+    changing_burst: float = 2.0
+    """Seconds of the loop's time that one tenant's changes take at once where others ask, too."""
     heavy_rate: float = 2.0
     """Reasons and what-ifs a second of one tenant: each computes for long."""
     heavy_burst: float = 30.0

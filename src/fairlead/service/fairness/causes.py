@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -43,11 +43,14 @@ class CauseKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A kind, its sentence, and who or what is meant with a count each."""
+    """A kind, its sentence, and who or what is meant with a count each. `lacking`: resources of
+    which too little is free, with the number of machines, of the `able` that could run the job."""
 
     kind: CauseKind
     sentence: str
     counts: FrozenMap[int] = field(default_factory=FrozenMap)
+    lacking: FrozenMap[int] = field(default_factory=FrozenMap)
+    able: int = 0
 
 
 def cause_of(
@@ -59,7 +62,7 @@ def cause_of(
 ) -> Cause:
     """Why tasks of this job do not start, though it is guaranteed more than it has. `told`: what
     sentences call a job of this name."""
-    why = core.why(core.book.name_of(slot), told)
+    why = core.why(core.book.name_of(slot), told, ahead=False)
     for reason in why.reasons:
         simple = _SIMPLE.get(type(reason))
         if simple is not None:
@@ -73,7 +76,12 @@ def cause_of(
     if not why.machines.no_room:
         return others
     full = _no_room(core, exact, slot, told)
-    return others if full.kind is CauseKind.PIECES and why.machines.reserved else full
+    if full.kind is CauseKind.PIECES and why.machines.reserved:
+        return others
+    for reason in why.reasons:
+        if isinstance(reason, waiting.NoRoom):
+            full = replace(full, lacking=FrozenMap(dict(reason.lacking)), able=reason.able)
+    return full
 
 
 _SIMPLE = {
@@ -134,7 +142,11 @@ def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
 
 def _owners(core: Core, jobs: Ints, told: Told) -> FrozenMap[int]:
     """Counts the tasks of each tenant, or of a job that is its own."""
-    return FrozenMap(Counter(owner_names(core, jobs, told)))
+    slots, counts = np.unique(jobs, return_counts=True)
+    found: Counter[str] = Counter()
+    for name, count in zip(owner_names(core, slots, told), counts.tolist(), strict=True):
+        found[name] += count
+    return FrozenMap(found)
 
 
 def _name_most(counts: FrozenMap[int]) -> str:

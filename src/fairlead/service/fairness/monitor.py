@@ -3,6 +3,7 @@ of its share since when."""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 from fairlead.model.values import FrozenMap
@@ -134,6 +135,10 @@ class FairnessMonitor:
     def measure(self, core: Core) -> Measured:
         """Measures what everybody has beside what the exact allocation gives."""
         return measure(core, self._known)
+
+    def frozen(self) -> FairnessMonitor:
+        """This monitor as it is now: what it knows is read, in any thread, and it is not driven."""
+        return copy(self)  # what changes in it is replaced, and not changed in place
 
     def since(self, tenant: str) -> int | None:
         """Since when the tenant has less than it is guaranteed, without a gap; None: it has not."""

@@ -20,7 +20,7 @@ def find_never(core: Core, found: Measured, told: Told = str) -> tuple[list[Neve
     listed = []
     for row in rows[:LISTED].tolist():
         name, owner = core.book.name_of(int(found.slot[row])), int(found.owner[row])
-        why = core.why(name, told)
+        why = core.why(name, told, ahead=False)
         if why.never:  # machines and limits may be others than when shares were computed
             called = told(name)
             listed.append(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -55,13 +56,13 @@ class Measured:
     tenant_running: Ints
     tenant_waiting: Ints
 
-    @property
+    @cached_property
     def lacks(self) -> Ints:
         """(J,) the tasks that each job is short of."""
         lacks: Ints = np.where(self.whole >= 0, np.maximum(self.whole - self.running, 0), 0)
         return lacks
 
-    @property
+    @cached_property
     def shortfall(self) -> Floats:
         """(T,) the share that each tenant is short of."""
         shortfall: Floats = np.maximum(self.owed - self.share, 0.0)
@@ -72,13 +73,13 @@ class Measured:
             shortfall[t] = max(float(self._lacking(t) / weight), 0.0)
         return shortfall
 
-    @property
+    @cached_property
     def _more(self) -> Ints:
         """(J,) the tasks that each job is guaranteed more than it runs; below 0 where less."""
         more: Ints = np.where(self.scale > 0, np.maximum(self.whole, 0) - self.running, 0)
         return more
 
-    @property
+    @cached_property
     def _uneven(self) -> Bools:
         """(T,) whether any job below runs more or fewer tasks than it is guaranteed."""
         uneven = np.zeros(len(self.parent), np.bool_)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fairlead.model.words import counted, number
+from fairlead.model.words import counted, number, timespan
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.lookup import is_fifo
 from fairlead.service.fairness.below_fair import Below, find_below
@@ -19,6 +19,10 @@ from fairlead.wire import fairness as wire
 
 JUST_NOW = "unexplained"
 """The cause of a shortfall beyond those that are looked into."""
+
+
+MINUTE = 60
+"""Seconds up to which a second counts."""
 
 
 def measure_shares(core: Core, watch: FairnessMonitor | None) -> Measured:
@@ -184,6 +188,9 @@ def _below(below: Below) -> wire.BelowFair:
         guaranteed=below.whole,
         job=below.job,
         cause=below.cause.kind.value,
+        counts=dict(below.cause.counts),
+        lacking=dict(below.cause.lacking),
+        able=below.cause.able,
         sentence=(
             f"{below.tenant} has a share of {has}, {gap} below its fair share of {fair}, and all"
             f" that is guaranteed: the fair share is of {counted(below.tasks, 'task')} in parts, of"
@@ -193,10 +200,14 @@ def _below(below: Below) -> wire.BelowFair:
     )
 
 
+def _lasting(seconds: float) -> str:
+    return f"{max(seconds, 0):.0f} s" if seconds < MINUTE else timespan(seconds)
+
+
 def _short(short: Short, audit: Audit) -> wire.Shortfall:
     cause = short.cause
     since = short.since
-    lasts = "" if since is None else f" for {(audit.time - since) / 1e6:.0f} s"
+    lasts = "" if since is None else f" for {_lasting((audit.time - since) / 1e6)}"
     why = "" if cause is None else f": {cause.sentence}"
     tasks = "1 task" if short.tasks == 1 else f"{short.tasks} tasks"
     whose = f"of {short.job}" if short.jobs == 1 else f"of {short.jobs} jobs, most of {short.job}"
@@ -210,5 +221,7 @@ def _short(short: Short, audit: Audit) -> wire.Shortfall:
         since=since,
         cause=JUST_NOW if cause is None else cause.kind.value,
         counts={} if cause is None else dict(cause.counts),
+        lacking={} if cause is None else dict(cause.lacking),
+        able=0 if cause is None else cause.able,
         sentence=f"{short.tenant} lacks {tasks} {whose}{lasts}{why}",
     )

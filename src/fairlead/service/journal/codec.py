@@ -115,6 +115,7 @@ FORMS: Mapping[type, Fields] = {
     events.JobSubmitted: {"job": JOB},
     events.JobChanged: {"job": TEXT, "tasks": WHOLE_OR_NONE},
     events.JobCancelled: {"job": TEXT},
+    events.TaskPlaced: {**_TASK, "machine": TEXT},
     events.TaskStarted: _TASK,
     events.TaskFinished: _TASK,
     events.TaskFailed: _TASK,

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.engines.interface import Attempt, Engine, Lost
+from fairlead.engines.observing import Observes
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
+from fairlead.scheduling.placement.registry import ELSEWHERE
 from fairlead.scheduling.reading.core_copy import freeze
-from fairlead.service.loop.reports import take_report
+from fairlead.service.loop.reports import may_be_tried, take_report
 from fairlead.service.loop.step import Step
+from fairlead.service.records.book import Records
+from fairlead.service.records.people import Start
 from fairlead.service.recovery.configuration import (
     CHOSEN,
     CORE_CHANGED,
@@ -25,11 +29,30 @@ from fairlead.service.recovery.configuration import (
 )
 from fairlead.service.settings import Settings
 
-ELSEWHERE = (
+UNREADABLE = (
     "another engine had it, whose records cannot be read here (another state folder, or it lost"
     " them): perhaps it was started"
 )
-GONE = "the engine that had it is gone, as an operator said, and nobody heard that it had started"
+GONE = "the engine that had it is gone, as an operator said"
+UNHEARD = f"{GONE}, and nobody heard that it had started"
+PERHAPS = f"{GONE}: perhaps it was started, and it must run once"
+TWICE = f"{GONE}, as well as that it may run twice"
+
+
+def check_engine(records: Records, engine: Engine) -> None:
+    """Raises InputError where jobs of one kind of cluster would be taken for another's: those that
+    another scheduler runs cannot be run here, and jobs of ours are not to be found there."""
+    start, observes = records.start, isinstance(engine, Observes)
+    if start is None or start.engine is None:
+        return
+    observed = start.placement == ELSEWHERE
+    if observed is not observes or (observes and not engine.knows(start.engine)):
+        raise InputError(
+            f"the journal is of {start.engine!r}"
+            f"{', whose jobs another scheduler places' if observed else ''}, and the engine is"
+            f" {engine.name}",
+            "name another state folder with --state, or the engine that it was",
+        )
 
 
 def take_over(step: Step, settings: Settings, engine: Engine) -> Step:
@@ -55,19 +78,25 @@ def begin(step: Step, settings: Settings, engine: Engine) -> None:
         step.change_core(reconfigure_core(step.core, step.time, change), CORE_CHANGED, change)
     _apply_tenants(step, settings.tenants)
     if start is not None and not engine.knows(start.engine):
-        _give_up(step, start.engine_gone)
+        _give_up(step, start)
     if start is None or start.engine != engine.identity:
         step.note(ENGINE_CHANGED, engine=engine.identity)
 
 
-def _give_up(step: Step, gone: bool) -> None:
-    """All attempts that another engine had are lost. `gone`: an operator has said that it is, so
-    that nothing starts there any more of which nobody heard that it had started."""
+def _give_up(step: Step, start: Start) -> None:
+    """All attempts that another engine had are lost, perhaps started. Where an operator has said
+    that it is gone, nothing starts there any more, and what may run again costs no retry where
+    nobody heard of a start. What must run once is started again only where he has said that."""
     for machine in list(step.records.machines.values()):
         for (job, task), number in list(machine.held.items()):
-            attempt = Attempt(job, task, number)
-            why = GONE if gone else ELSEWHERE
-            take_report(step, Lost(attempt, not gone, why, machine_at_fault=False))
+            attempt, once = Attempt(job, task, number), not may_be_tried(step.records.jobs[job].job)
+            perhaps, why = True, UNREADABLE
+            if start.may_run_twice and once:
+                why = TWICE
+            elif start.engine_gone:
+                perhaps, why = once, PERHAPS if once else UNHEARD
+            lost = Lost(attempt, perhaps, why, machine_at_fault=False)
+            take_report(step, lost, may_run_twice=start.may_run_twice and once)
         for attempt in machine.given_up:
             step.mark_attempt_gone(attempt)
 

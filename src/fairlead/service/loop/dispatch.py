@@ -55,7 +55,7 @@ def dispatch(
                 stops[Attempt(job.id, body["task"], body["attempt"])] = None
         elif entry.kind == "job_cancelled":
             cancelled = records.job(body["job"])
-            if cancelled is not None:  # it may be forgotten by now
+            if cancelled is not None and cancelled.cancelled:  # it may be forgotten by now
                 stops.update(dict.fromkeys(records.held_of(cancelled)))
     if stops:
         engine.cancel(list(stops))

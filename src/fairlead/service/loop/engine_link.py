@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fairlead.engines.interface import Attempt, Engine, EngineError, Node, Report
+from fairlead.engines.observing import Observes, View
 from fairlead.service.fairness.observer import Counted, Observer
 from fairlead.service.loop.dispatch import dispatch, resume
 from fairlead.service.loop.step import Step
@@ -28,11 +29,13 @@ SOON = 1_000
 @dataclass(frozen=True, slots=True)
 class EngineNews:
     """The engine's news of a step. `nodes` None: it was not asked for them, or cannot be reached.
-    `gone`: given up attempts that certainly do not run."""
+    `gone`: given up attempts that certainly do not run. `view`: of a cluster that another scheduler
+    runs, where it was read anew."""
 
     nodes: Sequence[Node] | None = None
     reports: Sequence[Report] = ()
     gone: Sequence[Attempt] = ()
+    view: View | None = None
 
 
 class EngineLink:
@@ -63,9 +66,10 @@ class EngineLink:
         try:
             gone = resume(self._engine, self._records) if self.trouble else ()
             ask_nodes |= bool(self.trouble)
+            view = self._engine.view() if isinstance(self._engine, Observes) else None
             self.trouble, self._retry = "", None
-            nodes = self._engine.nodes() if ask_nodes else None
-            return EngineNews(nodes, self._engine.poll(), gone)
+            nodes = self._engine.nodes() if ask_nodes or view is not None else None
+            return EngineNews(nodes, self._engine.poll(), gone, view)
         except EngineError as error:
             self._failed(time, error)
             return EngineNews()

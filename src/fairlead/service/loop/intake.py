@@ -6,6 +6,7 @@ from fairlead.engines.interface import Lost
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer
+from fairlead.service.loop.adopting import Adoption
 from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.reports import take_report
@@ -20,6 +21,7 @@ def collect_inputs(
     machines: Machines,
     watch: FairnessMonitor | None,
     observer: Observer,
+    adoption: Adoption,
 ) -> None:
     """Tells the core of all of it."""
     for attempt in news.gone:
@@ -29,8 +31,13 @@ def collect_inputs(
             observer.count(Counted.LATE_REPORTS)
         elif isinstance(report, Lost) and report.machine_at_fault:
             machines.in_trouble(step, step.machine_of(report.attempt), report.why)
+    if news.view is not None:
+        adoption.take_ends(step, news.view)
     if news.nodes is not None:
         machines.look(step, news.nodes)
+    if news.view is not None:
+        own = (tenant.name for tenant in machines.settings.tenants)
+        adoption.take_rest(step, news.view, own)
     if watch is not None:
         for event in watch.events(step.time):
             step.apply(event)

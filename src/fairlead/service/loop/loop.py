@@ -3,9 +3,10 @@ anything done."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fairlead.engines.interface import Engine, Node
+from fairlead.engines.observing import Apart, Observes
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
@@ -13,7 +14,8 @@ from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
 from fairlead.service.journal.entry import Listener, Store
 from fairlead.service.journal.leases import Lease, steady_clock
-from fairlead.service.loop.bootstrap import begin, take_over
+from fairlead.service.loop.adopting import Adoption
+from fairlead.service.loop.bootstrap import begin, check_engine, take_over
 from fairlead.service.loop.commit import Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink
 from fairlead.service.loop.intake import collect_inputs, next_time
@@ -67,9 +69,11 @@ class Service:
             recovered = recover(store)
         self.records = recovered.records
         self.core = follow(store, recovered.core, self.records)  # what came meanwhile
+        check_engine(self.records, engine)
         if self.core is not None:
             check_settings(self.core, self.records, self.settings)  # refused here or never
         self.machines = Machines(self.settings)
+        self.adoption = Adoption(engine.name if isinstance(engine, Observes) else "")
         self.watch = recovered.watch
         if adviser is not None and self.watch is None:
             self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
@@ -124,6 +128,15 @@ class Service:
         return self.machines.nodes
 
     @property
+    def apart(self) -> Mapping[str, Apart]:
+        """Jobs of a cluster that another scheduler runs which claim nothing now, and why."""
+        return self.adoption.apart
+
+    def said(self, job: str) -> str:
+        """What that scheduler says of a job that waits, by its unique name."""
+        return self.adoption.said(job)
+
+    @property
     def listeners(self) -> list[Listener]:
         """Called with entries that are durable and folded, in the loop's thread."""
         return self._committer.listeners
@@ -154,9 +167,12 @@ class Service:
                 begin(step, self.settings, self.engine)
         core = self.core = step.core
         self._begun = True
-        collect_inputs(step, news, self.machines, self.watch, self.observer)
+        collect_inputs(step, news, self.machines, self.watch, self.observer, self.adoption)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.
-        values = [take_request(step, self.settings.limits, each) for each in requests]
+        values = [
+            self.adoption.refusal(each) or take_request(step, self.settings.limits, each)
+            for each in requests
+        ]
         step.pass_time()
         if step.has_events:
             with self.observer.measure(Timed.DECIDE):

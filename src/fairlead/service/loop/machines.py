@@ -102,7 +102,7 @@ class Machines:
             if machine != record.machine:
                 step.apply(MachineChanged(step.time, machine))
             self._health(step, record, node)
-        elif node.health is Health.READY:
+        elif node.health is not Health.TROUBLED:
             self._join(step, name, machine, record)
 
     def _count(self, step: Step, machine: Machine) -> tuple[Machine, str]:
@@ -123,6 +123,8 @@ class Machines:
         step.apply(MachineJoined(step.time, machine))
         if record is not None and (record.drained or record.quarantine):
             _drain(step, name, "admin" if record.drained else "trouble")
+        elif self.nodes[name].health is Health.DRAINING:
+            _drain(step, name, "cluster")
 
     def _health(self, step: Step, record: MachineRecord, node: Node) -> None:
         name, time = record.name, step.time
@@ -131,11 +133,15 @@ class Machines:
             self.in_trouble(step, name, node.problem)
             if time >= since + self.settings.lost_after:
                 _leave(step, record, node.problem or "the machine does not answer")
+        elif node.health is Health.DRAINING:
+            _drain(step, name, "cluster")
         elif record.quarantine is not None and time >= record.quarantine.until:
             step.note("quarantine_ended", machine=name)
             step.releases.add(name)
             if not step.drains.get(name, record.drained):
                 step.apply(MachineDrained(time, name, back=True), why="trouble")
+        elif record.quarantine is None and record.draining and not record.drained:
+            _bring_back(step, name)
 
     def _drop_given_up(self, step: Step, record: MachineRecord) -> None:
         """Takes attempts for over that were given up on a machine that has been away for long."""
@@ -146,14 +152,23 @@ class Machines:
 
 def _is_well(record: MachineRecord | None, node: Node) -> bool:
     """Whether there is nothing to do about a machine that did not change since the last look."""
-    there = record is not None and record.machine is not None and record.quarantine is None
-    return there and node.health is Health.READY
+    if record is None or record.machine is None or record.quarantine is not None:
+        return False
+    if node.health is Health.TROUBLED:
+        return False
+    return record.drained or record.draining is (node.health is Health.DRAINING)
 
 
 def _drain(step: Step, name: str, why: str) -> None:
     """The core gives it nothing more, if it did."""
     if machine_state(step.core, name) is MachineState.UP:
         step.apply(MachineDrained(step.time, name), why=why)
+
+
+def _bring_back(step: Step, name: str) -> None:
+    """The cluster gives it tasks again, and the core does too."""
+    if machine_state(step.core, name) is MachineState.DRAINING:
+        step.apply(MachineDrained(step.time, name, back=True), why="cluster")
 
 
 def _leave(step: Step, record: MachineRecord, why: str) -> None:

@@ -28,9 +28,10 @@ LOSS_RETRIES = 3
 TaskEnd = type[TaskFinished] | type[TaskFailed] | type[TaskLost] | type[TaskStopped]
 
 
-def take_report(step: Step, report: Report) -> bool:
+def take_report(step: Step, report: Report, *, may_run_twice: bool = False) -> bool:
     """Tells the core what the report says; whether it was of an attempt that is under way. What is
-    late changes nothing but that a given up attempt is known to be over."""
+    late changes nothing but that a given up attempt is known to be over. `may_run_twice`: somebody
+    has said of this very attempt that its task is started again, whatever it did."""
     attempt = report.attempt
     job = step.records.jobs.get(attempt.job)
     state = None if job is None else _current(step, job, attempt.task, attempt.number)
@@ -43,7 +44,7 @@ def take_report(step: Step, report: Report) -> bool:
             event = TaskStarted(step.time, job.name, attempt.task)
             step.apply(event, id=job.id, attempt=attempt.number, started=_time(step, report.time))
         return True
-    end, retry = _end(step, job, state, report)
+    end, retry = _end(step, job, state, report, may_run_twice)
     step.apply(end(step.time, job.name, attempt.task), **_end_body(step, job, report, retry))
     return True
 
@@ -58,7 +59,7 @@ def _current(step: Step, job: JobRecord, task: int, number: int) -> TaskState | 
 
 
 def _end(
-    step: Step, job: JobRecord, state: TaskState, report: Ended | Lost
+    step: Step, job: JobRecord, state: TaskState, report: Ended | Lost, may_run_twice: bool
 ) -> tuple[TaskEnd, bool]:
     """The end as the core's event, and whether it costs a retry."""
     lost = isinstance(report, Lost)
@@ -69,7 +70,7 @@ def _end(
         # Nobody here wanted it stopped: what stopped it was not the task's doing.
         lost = report.cause is Cause.STOPPED
     else:
-        started = report.started or state is TaskState.RUNNING
+        started = (report.started or state is TaskState.RUNNING) and not may_run_twice
     again = may_be_tried(job.job) or not started
     if state is TaskState.STOPPING:
         if is_cancelled(step.core, job.name) or again:

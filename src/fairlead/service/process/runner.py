@@ -111,7 +111,7 @@ class Runner:
             self._step()
             self._first.set()
             while not (self.door.closed and not self.door.waiting()):
-                self.door.wait(self._wait())
+                self.door.wait(self._wait(), self.service)
                 self._step()
         except BaseException as error:  # noqa: BLE001 - kept for whoever started the thread
             self.failure = error

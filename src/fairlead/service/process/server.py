@@ -21,8 +21,8 @@ import uvicorn
 
 from fairlead.model.errors import InputError, OutputError
 from fairlead.service.api.app import application
-from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.middleware import Middleware, is_loopback
+from fairlead.service.api.neighbours.connection import Connections, guarded
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Standing
 from fairlead.service.loop.loop import Service
@@ -51,6 +51,10 @@ where the engine is away or the journal cannot be written there is none until th
 
 PATIENCE = 5.0
 """Seconds for which a stop waits for answers that go on."""
+
+SWITCHING = 0.001
+"""Seconds after which a thread that computes gives way to another one: the loop and the API are two
+of them, and wait for each other several times in each request. Python's own are five times that."""
 
 STOPPING = 60.0
 """Seconds that the loop has to end its step when the service stops."""
@@ -135,6 +139,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
         no_auth=serving.no_auth,
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    sys.setswitchinterval(SWITCHING)
     listener = _listener(serving.host, serving.port)
     door: Mailbox[Driven] = Mailbox()
     file = serving.state / serving.address_file

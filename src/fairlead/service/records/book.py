@@ -10,6 +10,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.marks import Marks
 from fairlead.service.records.names import Names
 from fairlead.service.records.people import KeyOwner, KeyRecord, MachineRecord, Start, TokenRecord
 from fairlead.service.records.tasks import NO_TIME, AttemptRecord, Outcome, TaskRecord, TaskTable
@@ -62,6 +63,7 @@ class Records:
     away: dict[int, int] = field(default_factory=dict)
     machine_names: list[str] = field(default_factory=list)  # as the table numbers them
     machine_numbers: dict[str, int] = field(default_factory=dict)
+    marks: Marks = field(default_factory=Marks)
 
     def job(self, key: JobKey) -> JobRecord | None:
         """The job of this number or unique name, if it is known. What people mean by a name

@@ -22,6 +22,7 @@ from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.marks import Mark, MarkKind, Marks
 from fairlead.service.records.names import Names
 from fairlead.service.records.people import (
     KeyOwner,
@@ -34,11 +35,12 @@ from fairlead.service.records.people import (
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
-VERSION = 5
+VERSION = 7
 
-READ = (3, 4, VERSION)
+READ = (3, 4, 5, 6, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
-those of jobs that are known. Up to 4, jobs are called by their unique names alone."""
+those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody
+else places tasks; up to 6 there are no marks."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class RecordsDump:
             ],
             "away": list(records.away.items()),
             "machine_names": records.machine_names,
+            "marks": [_plain_mark(mark) for mark in records.marks],
             "columns": {name: len(column) for name, column in self.columns.items()},
         }
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -112,6 +115,7 @@ def take(records: Records) -> RecordsDump:
         away=dict(records.away),
         machine_names=list(records.machine_names),
         machine_numbers={},
+        marks=records.marks.copy(),
     )
     columns = {name: column.tobytes() for name, column in records.table.columns().items()}
     known = records.jobs.values()
@@ -172,6 +176,7 @@ def _load(data: bytes) -> Records:
         away=dict(header["away"]),
         machine_names=names,
         machine_numbers={name: number for number, name in enumerate(names)},
+        marks=Marks(_mark(*row) for row in header.get("marks", ())),
     )
     for job in jobs:
         records.names.add(job)
@@ -191,7 +196,9 @@ def _now(row: list[Any], version: int, seq: int) -> list[Any]:
     """A job's row as one of this version; `seq` is the last entry before its snapshot."""
     if version == 3:
         row = [*row[:4], *row[3:]]
-    return row if version == VERSION else [*row[:5], None, seq, *row[5:]]
+    if version < 5:
+        row = [*row[:5], None, seq, *row[5:]]
+    return row if version >= 6 else [*row[:-1], None, row[-1]]
 
 
 def _key(
@@ -233,12 +240,13 @@ def _row(job: JobRecord) -> list[Any]:
             [task, [_plain_attempt(each) for each in attempts]]
             for task, attempts in job.past.items()
         ],
+        job.parts and list(job.parts.items()),
         list(job.counts),
     ]
 
 
 def _job(work: Job, number: int, *row: Any) -> JobRecord:
-    *plain, why, pieces, past, counts = row
+    *plain, why, pieces, past, parts, counts = row
     job = JobRecord(number, work, *plain)
     job.called = job.called or job.name
     job.why = dict(why) if why else None
@@ -246,6 +254,7 @@ def _job(work: Job, number: int, *row: Any) -> JobRecord:
         job.pieces = {task: tuple((name, piece) for name, piece in each) for task, each in pieces}
     if past:
         job.past = {task: [_attempt(*each) for each in attempts] for task, attempts in past}
+    job.parts = dict(parts) if parts else None
     job.counts = counts
     return job
 
@@ -256,6 +265,14 @@ def _plain_attempt(each: AttemptRecord) -> list[Any]:
 
 def _attempt(attempt: int, machine: str, outcome: int, *rest: Any) -> AttemptRecord:
     return AttemptRecord(attempt, machine, Outcome(outcome), *rest)
+
+
+def _plain_mark(mark: Mark) -> list[Any]:
+    return [mark.time, mark.kind.value, *(getattr(mark, each.name) for each in fields(mark)[2:])]
+
+
+def _mark(time: int, kind: str, *rest: Any) -> Mark:
+    return Mark(time, MarkKind(kind), *rest)
 
 
 def _plain_machine(record: MachineRecord) -> Plain:

@@ -20,6 +20,7 @@ from fairlead.scheduling.transitions import (
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
 from fairlead.service.records import fold_people as people
 from fairlead.service.records.book import Kept, Records, Totals
+from fairlead.service.records.fold_marks import mark
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import MachineRecord, Quarantine
 from fairlead.service.records.tasks import AttemptRecord, Outcome
@@ -41,6 +42,7 @@ def fold(records: Records, entry: Entry, content: Content) -> None:
     if known is None:
         raise CorruptJournalError(f"entry {entry.seq} is of an unknown kind, {entry.kind!r}")
     try:
+        mark(records, entry, content)
         known(records, entry, content)
     except (KeyError, IndexError, ValueError) as error:
         raise CorruptJournalError(
@@ -176,6 +178,23 @@ def _give_back_rows(records: Records, job: JobRecord) -> None:
 
 
 def _launch(records: Records, entry: Entry, _content: Content) -> None:
+    _place(records, entry)
+
+
+def _task_placed(records: Records, entry: Entry, _content: Content) -> None:
+    """Another scheduler placed it: it runs at once, and may be a part that has a name there."""
+    body = entry.body
+    _place(records, entry)
+    job, task = _job(records, body), body["task"]
+    row = _row(job, task)
+    _move(records, job, row, TaskChange.STARTED)
+    records.table.started[row] = body["started"]
+    job.parts = {} if job.parts is None else job.parts
+    job.parts[task] = body["part"]
+
+
+def _place(records: Records, entry: Entry) -> None:
+    """A task is on a machine from now on."""
     body = entry.body
     job, task = _job(records, body), body["task"]
     table, row = records.table, _row(job, task)
@@ -195,7 +214,7 @@ def _launch(records: Records, entry: Entry, _content: Content) -> None:
     if job.why:
         job.why.pop(task, None)
         job.why = job.why or None
-    if body["pieces"]:
+    if body.get("pieces"):
         job.pieces = {} if job.pieces is None else job.pieces
         job.pieces[task] = tuple((name, piece) for name, piece in body["pieces"])
 
@@ -377,6 +396,7 @@ _KINDS: Mapping[str, Callable[[Records, Entry, Content], None]] = {
     "job_forgotten": _job_forgotten,
     **people.KINDS,
     "launch": _launch,
+    "task_placed": _task_placed,
     "stop": _stop,
     "reject": _reject,
     "task_started": _task_started,

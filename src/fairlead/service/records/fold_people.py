@@ -89,14 +89,17 @@ def engine_changed(records: Records, entry: Entry, _content: Event | Decision | 
     """Launches go to another engine from now on; those that went to the one before are settled."""
     if records.start is None:
         raise ValueError("no service has started")
-    records.start = replace(records.start, engine=entry.body["engine"], engine_gone=False)
+    records.start = replace(
+        records.start, engine=entry.body["engine"], engine_gone=False, may_run_twice=False
+    )
 
 
-def engine_gone(records: Records, _entry: Entry, _content: Event | Decision | None) -> None:
+def engine_gone(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
     """The engine that launches went to is gone, with all that ran there."""
     if records.start is None:
         raise ValueError("no service has started")
-    records.start = replace(records.start, engine_gone=True)
+    twice = records.start.may_run_twice or bool(entry.body.get("may_run_twice", False))
+    records.start = replace(records.start, engine_gone=True, may_run_twice=twice)
 
 
 def core_changed(records: Records, entry: Entry, _content: Event | Decision | None) -> None:

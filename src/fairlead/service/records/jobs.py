@@ -54,6 +54,7 @@ class JobRecord:
     why: dict[int, str] | None = None  # of tasks, what there is to say of their ends
     pieces: dict[int, Pieces] | None = None  # the devices of tasks that have any
     past: dict[int, list[AttemptRecord]] | None = None  # of tasks, earlier attempts, the last few
+    parts: dict[int, str] | None = None  # of tasks that others placed, which part of their job
     counts: list[int] = field(default_factory=lambda: list(_NO_COUNTS))
 
     @property

@@ -74,7 +74,8 @@ class Start:
 
     `engine`: the identity of the engine that launches go to; None: a version wrote this that did
     not say. `engine_gone`: an operator has said that nothing runs there any more, and that nobody
-    will ask it again. `owner` grows by one each time."""
+    will ask it again; `may_run_twice`: and that what must run once is started again, though it may
+    have begun there. `owner` grows by one each time."""
 
     time: int
     version: str
@@ -85,4 +86,5 @@ class Start:
     units: list[dict[str, Any]]
     engine: str | None = None
     engine_gone: bool = False
+    may_run_twice: bool = False
     owner: int = 0

@@ -20,9 +20,9 @@ from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
 
-SCHEMA = 3
+SCHEMA = 4
 """Of the entries' kinds and bodies. 2: there is `core_changed`. 3: `engine_changed` and
-`engine_gone`."""
+`engine_gone`. 4: `task_placed`."""
 
 SERVICE_STARTED = "service_started"
 """The kind of the entry that says what the core is made of."""

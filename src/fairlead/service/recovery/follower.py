@@ -9,6 +9,7 @@ from functools import partial
 from threading import Thread
 
 from fairlead.engines.interface import Attempt, EngineError, Node, Output, Stream
+from fairlead.engines.observing import Apart
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
@@ -77,6 +78,7 @@ class Follower:
     ready = False
     engine_trouble = ""
     nodes: Mapping[str, Node] = {}
+    apart: Mapping[str, Apart] = {}
 
     def __init__(
         self,
@@ -105,6 +107,10 @@ class Follower:
             if adviser is None
             else FairnessMonitor(adviser, fair_settings(self.settings), history)
         )
+
+    def said(self, job: str) -> str:  # noqa: ARG002  only who leads asks the cluster
+        """Nothing."""
+        return ""
 
     @property
     def core(self) -> Core | None:

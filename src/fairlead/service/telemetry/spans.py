@@ -148,6 +148,8 @@ class Spans:
             return
         if entry.kind == "launch":
             self._launch(job, body["task"], body["attempt"], body["machine"], time)
+        elif entry.kind == "task_placed":
+            self._launch(job, body["task"], body["attempt"], body["machine"], body["started"])
         elif entry.kind == "task_started":
             span = job.held.get((body["task"], body["attempt"]))
             if span is not None:

@@ -77,7 +77,7 @@ class View(Protocol):
 class Door(Protocol):
     """The mailbox, as far as telemetry reads by it."""
 
-    def read(self, function: Callable[[View], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[View], T], *, long: bool = False) -> Awaitable[T]:
         """Runs the function on the service, between two steps."""
 
 
@@ -124,7 +124,7 @@ class Telemetry:
             self._put(AskWaiting(LOOK_AT, partial(_tell, loop, asked)))
             try:
                 names = await asyncio.wait_for(asked, LOOK_EVERY)
-                found, spent = await door.read(partial(look, names=names))
+                found, spent = await door.read(partial(look, names=names), long=True)
             except (TimeoutError, MailboxClosedError):
                 continue
             for each in found:

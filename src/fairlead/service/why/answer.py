@@ -9,6 +9,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.words import timespan
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.scheduling.reading.holders import Holder, find_holders
 from fairlead.scheduling.transitions import TaskState
 from fairlead.scheduling.why.values import (
     Behind,
@@ -90,7 +91,8 @@ class WhyJob:
 
     `why` is the core's word on what waits; None for a job that is over. `changes`: the smallest of
     each kind after which it would start now, each tried. `start`: when it is expected to, run
-    forward on a copy of the core; None where nobody told how long tasks take."""
+    forward on a copy of the core; None where nobody told how long tasks take. `holders`: who has
+    the machines that could run it."""
 
     time: int
     job: str
@@ -103,6 +105,8 @@ class WhyJob:
     fair: Fair | None = None
     changes: tuple[Change, ...] = ()
     start: Start | None = None
+    holders: tuple[Holder, ...] = ()
+    said: str = ""  # by another scheduler, which places its tasks
 
     @property
     def ahead(self) -> Behind | None:
@@ -112,7 +116,9 @@ class WhyJob:
 
     def sentences(self) -> tuple[str, ...]:
         """All of it, in the order in which a reader wants it."""
-        said = [self._stands()]
+        said = [self._stands() if any(self.counts) else self._claims_nothing()]
+        if self.said:
+            said.append(self.said)
         if self.reason:
             said.append(f"it was rejected: {self.reason}")
         said += self.failures
@@ -124,6 +130,9 @@ class WhyJob:
         if self.start is not None:
             said.append(expected(self.time, self.start))
         return tuple(said)
+
+    def _claims_nothing(self) -> str:
+        return f"{self.job} of {self.tenant} waits, and has no part in the shares now"
 
     def _stands(self) -> str:
         kinds = [(count, _WORDS[state]) for state in TaskState if (count := self.counts[state])]
@@ -163,10 +172,11 @@ def take(
     *,
     caller: Caller = ADMIN,
     own: bool = True,
+    beside: str = "",
 ) -> Taken:
     """How the job that the caller means stands, and a copy of the core to look at and to try
     changes on. Raises InputError where there is no such job. Not `own`: what its tasks said when
-    they failed is left out."""
+    they failed is left out. `beside`: what another scheduler says of it, which places its tasks."""
     job = find(records, caller, key)
     if job is None:
         raise InputError(
@@ -182,6 +192,7 @@ def take(
         counts=tuple(job.counts),
         reason=job.reason if own else "",
         failures=tuple(_failures(records, job)) if own else (),
+        said=beside,
     )
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
         return Taken(said, None, job.name, {})
@@ -189,6 +200,12 @@ def take(
     if watch is None:
         return taken
     return replace(taken, exact=watch.exact, since=watch.since(job.tenant))
+
+
+def apart(time: int, job: str, tenant: str | None, why: str) -> Taken:
+    """A job that another scheduler holds itself: it is in no record."""
+    none = (0,) * len(TaskState)
+    return Taken(WhyJob(time, job, tenant or job, JobState.PENDING, none, said=why), None, job, {})
 
 
 def explained(taken: Taken) -> WhyJob:
@@ -200,6 +217,11 @@ def explained(taken: Taken) -> WhyJob:
     core = taken.copy.core
     why = core.why(taken.job, taken.told)
     said = replace(said, why=why, fair=_fair(core, taken, why))
+    if why.waiting != 0:
+        holders = find_holders(core, core.ids.jobs[taken.job], taken.told)
+        said = replace(said, holders=tuple(holders))
+    if not core.placement.places:
+        return said  # what would start it here says nothing of whoever places
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
     return replace(said, changes=smallest_changes(core, why, taken.told), start=start_of(core, why))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.names import compress
 from fairlead.model.words import counted
@@ -23,6 +24,8 @@ def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
 
     It touches nothing that the loop owns: to be called in any thread."""
     core = copy.core
+    if not core.placement.places:
+        raise InputError("another scheduler places tasks here", "ask that one whether it would run")
     name = STAND_IN
     while name in core.ids.jobs:
         name += "-"

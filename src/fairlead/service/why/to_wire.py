@@ -16,6 +16,9 @@ from fairlead.service.why.remedies import Change
 from fairlead.wire import fairness as wire
 from fairlead.wire.jobs import JobState, TaskCounts
 
+MOST_HOLDERS = 50
+"""Holders that are listed; the others are counted."""
+
 
 def to_wire(why: WhyJob) -> wire.WhyAnswer:
     """All of it, the sentences beside the values."""
@@ -33,6 +36,15 @@ def to_wire(why: WhyJob) -> wire.WhyAnswer:
         sentences=list(why.sentences()),
         reasons=[] if why.why is None else [_reason(reason) for reason in why.why.reasons],
         machines=None if why.why is None else _machines(why.why.machines),
+        holders=[
+            wire.WhyHolder(
+                tenant=each.tenant,
+                tasks=each.tasks,
+                amounts={name: written_plain(one) for name, one in each.amounts.items()},
+            )
+            for each in why.holders[:MOST_HOLDERS]
+        ],
+        holders_more=max(0, len(why.holders) - MOST_HOLDERS),
         fair=None if why.fair is None else _fair(why.fair, why.time),
         change=changes[0] if changes else None,
         changes=changes,

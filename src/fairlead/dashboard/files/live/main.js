@@ -20,13 +20,14 @@ import { why } from "../views/why.js";
 /**
  * A view: `read` asks for what it shows and returns in how many seconds to look again though nothing
  * happens (0: not at all); `after`: in how many seconds to look once more after something happened.
+ * One with `stand` is told who stands how by the stream, and reads only where there is none.
  * @typedef {{title: string, element: HTMLElement, read: (signal: AbortSignal) => Promise<number>,
- *   after?: number}} View
+ *   after?: number, stand?: (standing: import("./stream.js").Standing) => void}} View
  *
  * What a view is given: the words after its name in the address, its parameters (`put` writes them
- * there), the last events, and how to be read again at once.
- * @typedef {{words: string[], query: URLSearchParams, put: (query: Record<string, string>) => void,
- *   again: () => void, recent: () => import("./stream.js").ServerEvent[], me: Me}} Page
+ * there), and how to be read again at once.
+ * @typedef {{words: string[], query: URLSearchParams, put: (query: Record<string, string | string[]>) => void,
+ *   again: () => void, me: Me}} Page
  *
  * @typedef {{name: string | null, role: string, tenant: string | null}} Me
  */
@@ -68,6 +69,7 @@ let timer;
 let due = Infinity;
 let looked = 0;
 let heard = false;
+let standing = false;
 
 /** Begins, or begins again after somebody signed in. */
 async function begin() {
@@ -80,7 +82,6 @@ async function begin() {
   }
   say("", false);
   if (!me) return ask();
-  stream ??= follow({ heard: happened, state: say, signedOut: () => ask("The token is not valid any more.") });
   route();
 }
 
@@ -127,19 +128,30 @@ function route() {
     words,
     query: new URLSearchParams(query),
     put: (values) => {
-      const kept = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+      const kept = new URLSearchParams(Object.entries(values).flatMap(([key, some]) => [some].flat().filter(Boolean).map((value) => [key, value])));
       history.replaceState(null, "", `#${path}${kept.size ? `?${kept}` : ""}`);
     },
     again: () => look(0),
-    recent: () => stream?.recent ?? [],
     me,
   });
+  listen(view.stand ?? null);
   document.title = `${view.title} · Fairlead`;
   head(known);
   problem.hidden = true;
   main.replaceChildren(problem, view.element);
   looked = 0;
   look(0);
+}
+
+/**
+ * Follows what happens: anew where the view before wanted to be told something else.
+ * @param {View["stand"] | null} stand
+ */
+function listen(stand) {
+  if (stream && !stand && !standing) return;
+  stream?.stop();
+  standing = Boolean(stand);
+  stream = follow({ heard: happened, state: say, signedOut: () => ask("The token is not valid any more."), stood: stand ?? null });
 }
 
 /** @param {string} word */
@@ -205,6 +217,7 @@ async function show() {
   const mine = view;
   if (!mine || document.hidden) return;
   if (reading) return look(APART); // the answer before is still to come
+  if (mine.stand && stream?.stands()) return; // it is told
   looked = Date.now();
   const stirred = heard;
   heard = false;

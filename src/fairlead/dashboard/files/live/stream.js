@@ -1,6 +1,7 @@
 // @ts-check
-/** The stream of events: what happens is heard at once, a service that is away is asked again at
- * growing intervals, and a page that nobody sees hears nothing. */
+/** The stream of updates: that something happened is heard once a second at most, and by who wants
+ * them shares with it; a service that is away is asked again at growing intervals, and a page that
+ * nobody sees hears nothing. */
 
 import { Away, Refused, request } from "./ask.js";
 
@@ -8,9 +9,6 @@ import { Away, Refused, request } from "./ask.js";
  * @typedef {{seq: number, time: number, kind: string, job?: string, tenant?: string, task?: number,
  *   attempt?: number, machine?: string, back?: boolean, cause?: string, code?: number}} ServerEvent
  */
-
-/** Events that are kept to be shown. */
-const KEPT = 200;
 
 /** Seconds without a sign of life (one comes every 15), after which a connection is given up. */
 const SILENT = 50;
@@ -22,22 +20,33 @@ const LONGEST = 30;
 /** Seconds between looks where there is no place for one more stream. */
 const WITHOUT = 10;
 
+/** Lists of an update, and the field that names a row. */
+const LISTS = /** @type {const} */ ({ tenants: "name", jobs: "name", shortfalls: "tenant", below_fair: "tenant", never: "job" });
+
 /**
- * Follows the events until `stop` is called.
+ * Shares and the live audit as the stream tells them.
+ * @typedef {{policy: string, exact: number | null, checked: number, more: number, below_fair_more: number,
+ *   never_more: number, problem: string | null, tenants: any[], jobs: any[], shortfalls: any[], below_fair: any[],
+ *   never: any[]}} Standing
+ */
+
+/**
+ * Follows what happens until `stop` is called.
  * @param {{
- *   heard: (event: ServerEvent | null) => void,
+ *   heard: () => void,
  *   state: (sentence: string, away: boolean) => void,
  *   signedOut: () => void,
- * }} told `heard`: something happened, null: perhaps; `state`: what there is to say of the connection
+ *   stood: ((standing: Standing) => void) | null,
+ * }} told `heard`: something happened, or may have; `state`: what there is to say of the connection;
+ *   `stood`: who stands how, each time it changes
  */
-export function follow({ heard, state, signedOut }) {
-  /** @type {ServerEvent[]} */
-  const recent = [];
+export function follow({ heard, state, signedOut, stood }) {
+  /** @type {Standing | null} */
+  let standing = null;
   /** @type {AbortController | null} */
   let open = null;
   /** @type {number | undefined} */
   let waiting;
-  let last = "";
   let tries = 0;
   let stopped = false;
 
@@ -46,16 +55,14 @@ export function follow({ heard, state, signedOut }) {
     if (stopped || open || document.hidden) return;
     const mine = (open = new AbortController());
     try {
-      const path = last ? "/v1/events" : `/v1/events?since=-${KEPT}`;
-      const headers = last ? { "Last-Event-ID": last } : undefined;
-      const answer = await request("GET", path, { headers, signal: mine.signal });
+      const answer = await request("GET", `/v1/updates${stood ? "?shares=true" : ""}`, { signal: mine.signal });
       tries = 0;
       state("", false);
-      heard(null); // whatever happened while nobody listened
+      heard(); // whatever happened while nobody listened
       await listen(answer, mine);
       throw new Away("the stream ended");
     } catch (error) {
-      if (open === mine) open = null;
+      if (open === mine) open = standing = null;
       if (!mine.signal.aborted || !(error instanceof DOMException)) failed(error);
       else if (mine.signal.reason === SILENT) failed(new Away("silent"));
     }
@@ -68,7 +75,7 @@ export function follow({ heard, state, signedOut }) {
       signedOut();
     } else if (error instanceof Refused && error.status === 429) {
       again(Math.max(WITHOUT, error.retry), () => "No place for one more live page; this one looks every 10 seconds.", false);
-      heard(null);
+      heard();
     } else {
       const seconds = Math.min(LONGEST, FIRST * 2 ** tries) * (0.5 + Math.random());
       tries += 1;
@@ -115,18 +122,12 @@ export function follow({ heard, state, signedOut }) {
   /** @param {string} block */
   function take(block) {
     const fields = Object.fromEntries(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
-    last = fields.id ?? last;
     if (!fields.data) return; // a sign of life
-    if (fields.event === "gone") {
-      last = String(JSON.parse(fields.data).since);
-      heard(null);
-      return;
-    }
-    /** @type {ServerEvent} */
-    const event = JSON.parse(fields.data);
-    recent.unshift(event);
-    recent.length = Math.min(recent.length, KEPT);
-    heard(event);
+    if (fields.event === "changed") return heard();
+    const told = JSON.parse(fields.data);
+    if (fields.event === "shares") standing = told;
+    else if (standing) standing = merged(standing, told);
+    if (standing) stood?.(standing);
   }
 
   function seen() {
@@ -143,7 +144,8 @@ export function follow({ heard, state, signedOut }) {
   document.addEventListener("visibilitychange", seen);
   connect();
   return {
-    recent,
+    /** Whether it tells who stands how. */
+    stands: () => standing !== null,
     stop() {
       stopped = true;
       clearInterval(waiting);
@@ -151,4 +153,21 @@ export function follow({ heard, state, signedOut }) {
       document.removeEventListener("visibilitychange", seen);
     },
   };
+}
+
+/**
+ * What there was with what changed: rows that are otherwise or new, and the order where it is another.
+ * @param {Standing} before
+ * @param {Partial<Standing> & {order?: Record<string, string[]>}} told
+ * @returns {Standing}
+ */
+function merged(before, { order, ...told }) {
+  const now = { ...before, ...told };
+  for (const [list, key] of Object.entries(LISTS)) {
+    const name = /** @type {keyof typeof LISTS} */ (list);
+    const rows = new Map(before[name].map((row) => [row[key], row]));
+    for (const row of told[name] ?? []) rows.set(row[key], row);
+    now[name] = (order?.[name] ?? [...rows.keys()]).map((each) => rows.get(each));
+  }
+  return now;
 }

@@ -1,7 +1,9 @@
 // @ts-check
-/** Events: the last that happened, the newest first, as they come. */
+/** Events: what happened, the newest first, filtered and parted into pages by the service. */
 
+import { read } from "../live/ask.js";
 import { html } from "../draw.js";
+import { filters } from "../live/filters.js";
 import { tenant } from "./jobs.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
@@ -16,6 +18,7 @@ export const WORDS = {
   reject: "job rejected",
   job_forgotten: "job forgotten",
   launch: "task launched",
+  task_placed: "task placed",
   stop: "task told to stop",
   task_started: "task started",
   task_finished: "task finished",
@@ -35,15 +38,23 @@ export const WORDS = {
   engine_gone: "engine gone",
 };
 
+const PAGE = 100;
+
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function events(page) {
+  const list = filters(page, [
+    { name: "kind", label: "what", choices: [["", "everything"], ...Object.entries(WORDS)] },
+    { name: "tenant", label: "of tenant" },
+    { name: "job", label: "job" },
+    { name: "machine", label: "machine" },
+  ]);
   const shown = table(
     "Events",
     [
       { name: "time", kind: "time", cell: (/** @type {ServerEvent} */ event) => clock(event.time) },
       { name: "what", kind: "word", cell: said },
       { name: "job", kind: "word", cell: (event) => (event.job ? html("a", { href: `#job/${encodeURIComponent(event.job)}` }, event.job) : null) },
-      { name: "task", kind: "number", cell: (event) => event.task ?? null },
+      { name: "task", kind: "number extra", cell: (event) => event.task ?? null },
       { name: "tenant", kind: "word", cell: (event) => (event.tenant ? tenant(event.tenant) : null) },
       { name: "machine", kind: "word", cell: (event) => event.machine ?? null },
       { name: "number", kind: "number extra", cell: (event) => event.seq },
@@ -52,9 +63,11 @@ export function events(page) {
   );
   return {
     title: "Events",
-    element: html("section", {}, html("h1", {}, "Events"), html("p", { class: "soft" }, "The last 200, the newest first."), shown.element),
-    async read() {
-      shown.show(page.recent(), "Nothing has happened yet.");
+    element: html("section", {}, html("h1", {}, "Events"), list.form, shown.element, list.pages),
+    async read(signal) {
+      const found = await read("/v1/events/past", { ...list.query(), limit: PAGE }, signal);
+      shown.show(found.events, found.next ? "There is no such event on this page: look on the next one." : "Nothing of this kind has happened.");
+      list.take(found.next);
       return 0;
     },
   };

@@ -19,7 +19,23 @@ const PAGE = 200;
 
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function machines(page) {
-  const list = filters(page, [{ name: "prefix", label: "name begins with" }]);
+  const list = filters(page, [
+    { name: "prefix", label: "name begins with" },
+    { name: "where", label: "where" },
+    {
+      name: "state",
+      label: "state",
+      choices: [["", "all"], ...["up", "draining", "quarantined", "troubled"].map((each) => /** @type {[string, string]} */ ([each, each]))],
+    },
+    {
+      name: "order",
+      label: "order",
+      choices: [
+        ["", "by name"],
+        ["tasks", "most tasks first"],
+      ],
+    },
+  ]);
   const shown = table(
     "Machines",
     [

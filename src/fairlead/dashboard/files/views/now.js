@@ -5,8 +5,9 @@
 import { read } from "../live/ask.js";
 import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
-import { counted, share } from "../numbers.js";
+import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
+import { because, brief, where } from "./causes.js";
 import { paints } from "../live/paints.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
@@ -15,10 +16,12 @@ import { clock } from "../live/times.js";
  * @typedef {{name: string, parent?: string | null, running: number, waiting: number,
  *   share: number | null, fair: number | null, guaranteed: number | null, asked: number | null,
  *   shortfall: number | null}} Held
- * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, most: number}} Row
+ * @typedef {import("../live/stream.js").Standing} Standing
+ * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, whole: string, job: string | null, most: number}} Row
  */
 
 const WIDTH = 420;
+
 
 /** Tenants of which all are shown at first, those below others too. */
 const FEW = 30;
@@ -50,11 +53,23 @@ export function now(page) {
       { name: "short of", kind: "number", cell: (row) => short(row) },
       { name: "runs", kind: "number extra", cell: (row) => row.running },
       { name: "waits", kind: "number extra", cell: (row) => many(row.waiting) },
-      { name: "why", kind: "why", cell: (row) => row.sentence },
+      { name: "why", kind: "why", cell: (row) => reason(row) },
     ],
     (/** @type {Row} */ row) => `${row.parent === undefined}${row.name}`,
     "shares",
   );
+
+  /** @param {import("../live/stream.js").Standing} found */
+  function draw(found) {
+    paints(found.tenants.map((/** @type {Held} */ each) => each.name));
+    redraw = () => {
+      const { rows, hidden } = rowsOf(found, turned);
+      shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
+      remark.textContent = [hidden, `Policy ${found.policy}, exact shares of ${clock(found.exact)}.`, found.problem ?? ""].filter(Boolean).join(" ");
+    };
+    redraw();
+    headline.replaceChildren(...summary(found));
+  }
 
   /** @param {Row} row */
   function named(row) {
@@ -94,16 +109,11 @@ export function now(page) {
       shown.element,
       remark,
     ),
+    stand: draw,
     async read(signal) {
       const [shares, audit] = await Promise.all([read("/v1/shares", { own: true }, signal), read("/v1/audit", {}, signal)]);
-      paints(shares.tenants.map((/** @type {Held} */ each) => each.name));
-      redraw = () => {
-        const { rows, hidden } = rowsOf(shares, audit, turned);
-        shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
-        remark.textContent = [hidden, `Policy ${shares.policy}, exact shares of ${clock(shares.exact)}.`, audit.problem ?? ""].filter(Boolean).join(" ");
-      };
-      redraw();
-      headline.replaceChildren(...summary(shares, audit));
+      const { tenants: checked, ...found } = audit;
+      draw({ ...found, checked, tenants: shares.tenants, jobs: shares.jobs });
       if (shares.exact === null) return BEHIND;
       return audit.shortfalls.length ? SHORT : QUIET;
     },
@@ -114,36 +124,33 @@ export function now(page) {
 
 /**
  * Who is short, of what: to be read at a glance.
- * @param {any} shares
- * @param {any} audit
+ * @param {Standing} found
  */
-function summary(shares, audit) {
-  if (shares.exact === null) return ["The exact fair shares are not known yet."];
-  const count = audit.shortfalls.length + audit.more;
+function summary(found) {
+  if (found.exact === null) return ["The exact fair shares are not known yet."];
+  const count = found.shortfalls.length + found.more;
   if (!count) return ["Nobody is short: everyone holds what it is guaranteed."];
-  const above = parentsOf(shares, audit);
-  const short = audit.shortfalls.filter((/** @type {any} */ each) => !above.has(each.tenant));
-  const names = short.slice(0, 3).map((/** @type {any} */ each) => each.tenant);
-  const rest = short.length + audit.more - names.length;
+  const above = parentsOf(found);
+  const short = found.shortfalls.filter((each) => !above.has(each.tenant));
+  const names = short.slice(0, 3).map((each) => each.tenant);
+  const rest = short.length + found.more - names.length;
   return [
     html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
     names.length === 1 && !rest ? " is short" : " are short",
-    ": ",
-    short[0].sentence,
-    ".",
+    ...(where(short[0]) ? [" of ", html("b", {}, where(short[0]))] : []),
+    `: ${because(short[0])}.`,
   ];
 }
 
 /**
  * Tenants that are short through one below them that is, which says why.
- * @param {any} shares
- * @param {any} audit
+ * @param {Standing} found
  */
-function parentsOf(shares, audit) {
-  const short = new Set(audit.shortfalls.map((/** @type {any} */ each) => each.tenant));
+function parentsOf(found) {
+  const short = new Set(found.shortfalls.map((each) => each.tenant));
   /** @type {Map<string, string>} */
   const through = new Map();
-  for (const { name, parent } of shares.tenants) {
+  for (const { name, parent } of found.tenants) {
     if (parent && short.has(name) && short.has(parent)) through.set(parent, name);
   }
   return through;
@@ -151,23 +158,26 @@ function parentsOf(shares, audit) {
 
 /**
  * Rows in their order: who is short of most first, those below others after them.
- * @param {any} shares
- * @param {any} audit
+ * @param {Standing} found
  * @param {Set<string>} turned
  */
-function rowsOf(shares, audit, turned) {
+function rowsOf(found, turned) {
   /** @type {Map<string, any>} */
-  const said = new Map([...audit.below_fair, ...audit.shortfalls].map((each) => [each.tenant, each]));
+  const said = new Map([...found.below_fair, ...found.shortfalls].map((each) => [each.tenant, each]));
   /** @type {Held[]} */
-  const own = shares.jobs.map((/** @type {any} */ job) => {
+  const own = found.jobs.map((job) => {
     const { guaranteed = null, shortfall = 0 } = said.get(job.name) ?? {};
     return { ...job, parent: undefined, guaranteed, shortfall: job.fair === null ? null : shortfall };
   });
   /** @type {Map<string | null | undefined, Held[]>} */
   const below = new Map();
-  for (const each of shares.tenants) below.set(each.parent, [...(below.get(each.parent) ?? []), each]);
-  const through = parentsOf(shares, audit);
-  const all = shares.tenants.length <= FEW;
+  for (const each of found.tenants) {
+    const known = below.get(each.parent);
+    if (known) known.push(each);
+    else below.set(each.parent, [each]);
+  }
+  const through = parentsOf(found);
+  const all = found.tenants.length <= FEW;
   /** @type {Map<string, number[]>} */
   const ranks = new Map();
   /** @param {Held} each @returns {number[]} how short it is, or who is below it */
@@ -179,7 +189,7 @@ function rowsOf(shares, audit, turned) {
     ranks.set(each.name, found);
     return found;
   };
-  const most = widest([...shares.tenants, ...own]);
+  const most = widest([...found.tenants, ...own]);
   /** @type {Row[]} */
   const rows = [];
   /** @param {Held[]} some @param {number} depth */
@@ -189,7 +199,9 @@ function rowsOf(shares, audit, turned) {
     for (const { each } of keyed) {
       const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
       const open = under.length > 0 && all !== turned.has(each.name);
-      rows.push({ ...each, depth, below: under.length, open, most, sentence: through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, said.get(each.name)) });
+      const kept = through.has(each.name) ? undefined : said.get(each.name);
+      const sentence = through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, kept);
+      rows.push({ ...each, depth, below: under.length, open, most, sentence, whole: kept?.sentence ?? "", job: kept?.job ?? null });
       if (open) walk(under, depth + 1);
     }
   }
@@ -210,26 +222,33 @@ function compared(one, other) {
 }
 
 /**
- * The share that the longest bar stands for; demand beyond twice what is held or fair is cut off.
+ * The share that the longest bar stands for; demand far beyond what is held or fair is cut off, and so
+ * is who has far more than most.
  * @param {Held[]} rows
  */
 function widest(rows) {
-  const held = Math.max(...rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)), 0);
+  const held = readable(rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)));
   const asked = Math.max(...rows.map((each) => each.asked ?? 0), 0);
-  return Math.max(held, Math.min(asked, 2 * held || asked)) || 1;
+  return Math.max(held, Math.min(asked, 1.5 * held || asked)) || 1;
 }
 
 /**
  * The sentence of the audit, where it has one; else what the numbers say.
  * @param {Held} each
- * @param {{sentence: string} | undefined} said
+ * @param {import("./causes.js").Kept | undefined} said
  */
 function why(each, said) {
-  if (said) return said.sentence;
+  if (said) return brief(said);
   if (!each.running && !each.waiting) return "asks for nothing";
   if (each.fair === null || each.share === null) return each.waiting ? "waits; its fair share is not known yet" : "";
   if (!each.waiting) return "has all that it asks for";
   return each.share > each.fair ? "holds more than is fair, and asks for more" : "has what is fair, and asks for more";
+}
+
+/** @param {Row} row */
+function reason(row) {
+  const shown = { class: "few-lines", title: row.whole || null };
+  return row.job ? html("a", { ...shown, href: `#why/${encodeURIComponent(row.job)}` }, row.sentence) : html("span", shown, row.sentence);
 }
 
 /** @param {Row} row */
@@ -261,5 +280,6 @@ function bar(row) {
     row.shortfall && owed > held ? svg("rect", { x: held, y: 6, width: owed - held, height: 14, class: "missing" }) : null,
     row.guaranteed ? line(inside(owed), 19, 25, "notch") : null,
     row.fair === null ? null : line(inside(at(row.fair)), 1, 25, "tick"),
+    Math.max(row.share ?? 0, row.fair ?? 0) > row.most ? svg("path", { d: `M${WIDTH - 16} 4l-5 18h5l5-18z`, class: "cut" }) : null,
   );
 }

@@ -3,6 +3,7 @@
 
 import { read } from "../live/ask.js";
 import { html } from "../draw.js";
+import { filters } from "../live/filters.js";
 import { QUIET, tenant } from "./jobs.js";
 import { pairs } from "./machines.js";
 import { table } from "../live/table.js";
@@ -12,8 +13,23 @@ import { table } from "../live/table.js";
  *   limit: Record<string, string>, user: string | null, jobs: number}} TenantRow
  */
 
+const PAGE = 100;
+
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function tenants(page) {
+  const list = filters(page, [
+    { name: "prefix", label: "name begins with" },
+    { name: "parent", label: "below" },
+    {
+      name: "order",
+      label: "order",
+      choices: [
+        ["", "by name"],
+        ["jobs", "most jobs first"],
+        ["weight", "heaviest first"],
+      ],
+    },
+  ]);
   const shown = table(
     "Tenants",
     [
@@ -29,10 +45,11 @@ export function tenants(page) {
   );
   return {
     title: "Tenants",
-    element: html("section", {}, html("h1", {}, "Tenants"), html("p", { class: "soft" }, "Unfinished jobs are counted, of each tenant's own."), shown.element),
+    element: html("section", {}, html("h1", {}, "Tenants"), html("p", { class: "soft" }, "Unfinished jobs are counted, of each tenant's own."), list.form, shown.element, list.pages),
     async read(signal) {
-      const found = await read("/v1/tenants", {}, signal);
-      shown.show(found.tenants, "There is no tenant: each job is its own.");
+      const found = await read("/v1/tenants", { ...list.query(), limit: PAGE }, signal);
+      shown.show(found.tenants, "There is no such tenant: a job without one is its own.");
+      list.take(found.next);
       return QUIET;
     },
   };

@@ -3,10 +3,11 @@
  * a click shows all tenants at that moment. */
 
 import { fitted, html, svg } from "../draw.js";
-import { share } from "../numbers.js";
+import { readable, share } from "../numbers.js";
 import { read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
 import { clock, lasting } from "../live/times.js";
+import { concerns, lines, listed } from "./marks.js";
 
 /** @typedef {{time: number, share: number | null, fair: number | null, running: number, waiting: number}} Point */
 /** @typedef {{name: string, points: Point[]}} Past */
@@ -25,18 +26,6 @@ const SPANS = /** @type {const} */ ([
 const POINTS = 200;
 const HIGH = 74;
 const FEW = 60;
-
-/** Events that change who gets what; the page knows those that it heard. */
-const MARKS = new Map([
-  ["stop", "a task was told to stop"],
-  ["machine_joined", "a machine joined"],
-  ["machine_left", "a machine left"],
-  ["machine_drained", "a machine was drained, or takes tasks again"],
-  ["machine_changed", "a machine changed"],
-  ["machine_quarantined", "a machine rests"],
-  ["quarantine_ended", "a machine rests no more"],
-  ["tenant_changed", "tenants changed"],
-]);
 
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function time(page) {
@@ -57,6 +46,9 @@ export function time(page) {
     },
   });
   const moment = html("div", { class: "moment", "aria-live": "polite" });
+  const changes = html("div", { class: "changes" });
+  /** @type {import("./marks.js").Mark[]} */
+  let marks = [];
   /** @type {History | null} */
   let history = null;
   /** @type {number | null} */
@@ -73,15 +65,16 @@ export function time(page) {
     const wanted = field.value.trim();
     const shown = history.tenants.filter(({ name, points }) => name.includes(wanted) && points.some((one) => one.share !== null || one.fair !== null));
     const { colour } = paints(history.tenants.map(({ name }) => name));
-    const most = Math.max(...shown.flatMap(({ points }) => points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0))), 0) || 1;
+    const most = readable(shown.map(({ points }) => Math.max(...points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0)), 0))) || 1;
+    shown.sort((a, b) => lacked(b) - lacked(a));
     const { since, until } = history;
-    const marks = page.recent().filter(({ kind, time: at }) => MARKS.has(kind) && at >= since && at <= until);
     drawings.replaceChildren(
       ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, most, width, marks, chosen, colour: colour.get(past.name) ?? "" }, choose)),
       shown.length > FEW ? html("p", { class: "soft" }, `${shown.length - FEW} more tenants: write a part of their names above.`) : "",
       shown.length ? "" : html("p", { class: "soft" }, "Nothing is recorded of that time."),
     );
     moment.replaceChildren(...(chosen === null ? [] : at(shown, chosen)));
+    changes.replaceChildren(...listed(marks, chosen));
   }
 
   /** @param {number} when */
@@ -96,10 +89,11 @@ export function time(page) {
     "section",
     { class: "time-view" },
     html("h1", {}, "Time"),
-    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Choose a moment for its numbers."),
+    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Dotted: something changed. Who lacked most comes first. Choose a moment for its numbers."),
     html("div", { class: "filters" }, span, field),
     html("label", { class: "moments" }, "moment ", slider),
     moment,
+    changes,
     drawings,
   );
   fitted(drawings, (found) => {
@@ -112,7 +106,10 @@ export function time(page) {
     async read(signal) {
       const until = Date.now() * 1000;
       const length = Number(span.value);
-      history = await read("/v1/shares/history", { since: Math.round(until - length * 1e6), until: Math.round(until), points: POINTS }, signal);
+      const range = { since: Math.round(until - length * 1e6), until: Math.round(until) };
+      const [found, told] = await Promise.all([read("/v1/shares/history", { ...range, points: POINTS }, signal), read("/v1/shares/marks", range, signal)]);
+      history = found;
+      marks = told.marks;
       redraw();
       return Math.max(2, length / POINTS);
     },
@@ -122,14 +119,14 @@ export function time(page) {
 /**
  * @param {Past} past
  * @param {{since: number, until: number, most: number, width: number, colour: string, chosen: number | null,
- *   marks: import("../live/stream.js").ServerEvent[]}} frame
+ *   marks: import("./marks.js").Mark[]}} frame
  * @param {(when: number) => void} choose
  */
 function drawn(past, { since, until, most, width, colour, chosen, marks }, choose) {
   /** @param {number} when */
   const x = (when) => (width * (when - since)) / (until - since || 1);
   /** @param {number} value */
-  const y = (value) => HIGH - 6 - ((HIGH - 12) * value) / most;
+  const y = (value) => HIGH - 6 - ((HIGH - 12) * Math.min(value, 1.05 * most)) / most;
   const last = past.points[past.points.length - 1];
   const lack = past.points.filter((one) => one.share !== null && one.fair !== null && one.fair - one.share > 1e-9).length;
   const drawing = svg(
@@ -148,10 +145,15 @@ function drawn(past, { since, until, most, width, colour, chosen, marks }, choos
     svg("path", { d: gap(past.points, x, y), class: "lack" }),
     svg("path", { d: line(past.points, (one) => one.fair, x, y), class: "fair-line" }),
     svg("path", { d: line(past.points, (one) => one.share, x, y), class: "share-line", stroke: colour }),
-    ...marks.map(({ time: at, kind }) => svg("line", { x1: x(at), x2: x(at), y1: 0, y2: HIGH, class: "event" }, svg("title", {}, `${clock(at)}: ${MARKS.get(kind)}`))),
+    lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH),
     chosen === null ? null : svg("line", { x1: x(chosen), x2: x(chosen), y1: 0, y2: HIGH, class: "chosen-moment" }),
   );
   return html("figure", {}, html("figcaption", {}, past.name, html("span", { class: "soft" }, ` ${share(last?.share)} of ${share(last?.fair)}`)), drawing);
+}
+
+/** What a tenant lacked in all of the time. @param {Past} past */
+function lacked({ points }) {
+  return points.reduce((sum, { share: has, fair }) => sum + (has === null || fair === null ? 0 : Math.max(fair - has, 0)), 0);
 }
 
 /**

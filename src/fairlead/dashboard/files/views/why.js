@@ -4,9 +4,11 @@
 
 import { address, read } from "../live/ask.js";
 import { html, svg } from "../draw.js";
-import { amount } from "../numbers.js";
+import { paints } from "../live/paints.js";
+import { amount, counted } from "../numbers.js";
 import { tenant } from "./jobs.js";
 import { table } from "../live/table.js";
+import { tryForm } from "./what_if.js";
 import { clock, lasting } from "../live/times.js";
 
 /** Jobs that are offered. */
@@ -17,6 +19,9 @@ const AGAIN = 10;
 
 /** Names that a sentence has room for. */
 const FEW = 5;
+
+/** Holders that are written; all that the service names are drawn. */
+const NAMED = 6;
 
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function why(page) {
@@ -30,7 +35,10 @@ export function why(page) {
     spellcheck: "false",
     oninput: () => page.again(),
   });
-  const answer = html("div", { class: "answer", "aria-live": "polite" });
+  const answer = html("div", { class: "found", "aria-live": "polite" });
+  const trial = html("section", { class: "trial", hidden: true });
+  /** @type {ReturnType<typeof tryForm> | null} */
+  let form = null;
   const offered = table(
     "Jobs that wait",
     [
@@ -57,7 +65,7 @@ export function why(page) {
       { class: "why-view" },
       html("h1", {}, "Why does it wait?"),
       html("form", { class: "filters", role: "search", onsubmit: go }, html("label", { for: "job" }, "Job"), field, html("button", { type: "submit" }, "Ask")),
-      answer,
+      html("div", { class: "beside" }, answer, trial),
       others,
     ),
     async read(signal) {
@@ -71,6 +79,13 @@ export function why(page) {
       if (!name) return AGAIN;
       const found = await read(address("jobs", name, "why"), {}, signal);
       answer.replaceChildren(...told(found));
+      if (!form && found.tasks.waiting) {
+        const tenants = [found.tenant, ...found.holders.map((/** @type {Holder} */ each) => each.tenant)];
+        form = tryForm({ tenants: [...new Set(tenants)].slice(0, FEW), job: found.job, made: {} });
+        trial.replaceChildren(html("h2", {}, "What if?"), html("p", { class: "soft" }, "Nothing is changed: what is present is shared twice."), form.element, form.answer);
+        trial.hidden = false;
+      }
+      await form?.load(signal);
       return found.tasks.waiting ? AGAIN : 0;
     },
   };
@@ -90,7 +105,7 @@ function told(found) {
       ? null
       : html("p", { class: "headline" }, wait > 0 ? `Expected to start in about ${lasting(wait)}, at ${clock(found.expected_start)}.` : "Expected to start at any moment."),
     ...rest.map((/** @type {string} */ sentence) => html("p", {}, sentence)),
-    ...(found.machines && waiting ? funnel(found.machines, found.changes) : []),
+    ...(found.machines && waiting ? funnel(found.machines, found.changes, found.holders, found.holders_more) : []),
     ...part("What keeps its tasks", sentencesOf(found.reasons)),
     ...part("Its fair share", found.fair ? [found.fair.sentence] : []),
     ...part("What would start some, each tried", sentencesOf(found.changes)),
@@ -108,13 +123,17 @@ const STEPS = /** @type {const} */ ([
   ["not_preferred", "are such as it prefers"],
 ]);
 
+/** @typedef {{tenant: string, tasks: number, amounts: Record<string, string>}} Holder */
+
 /**
  * From all machines to those that could take a task now, a bar for each step that leaves some out, and
  * who holds what has the least to free.
  * @param {Record<string, number>} machines
  * @param {{kind: string, values: any}[]} changes
+ * @param {Holder[]} holders
+ * @param {number} more holders that are not listed
  */
-function funnel(machines, changes) {
+function funnel(machines, changes, holders, more) {
   const all = STEPS.reduce((sum, [name]) => sum + machines[name], machines.room);
   let left = all;
   const rows = [step(all, all, "machines are there")];
@@ -129,7 +148,38 @@ function funnel(machines, changes) {
   return [
     html("h3", {}, "Where it could run"),
     html("ol", { class: "funnel" }, ...rows),
+    ...holding(holders, more),
     held ? html("p", {}, `Nearest to free: ${ends.machines.slice(0, FEW).join(", ")}, held by ${held.slice(0, FEW).join(", ")}.`) : null,
+  ];
+}
+
+/**
+ * Who holds the machines that could run it, as one bar of their tasks and in words.
+ * @param {Holder[]} holders
+ * @param {number} more
+ */
+function holding(holders, more) {
+  if (!holders.length) return [];
+  const paint = paints(holders.map(({ tenant: name }) => name)).paint;
+  const all = holders.reduce((sum, { tasks }) => sum + tasks, 0);
+  let from = 0;
+  const parts = holders.map(({ tenant: name, tasks }) => {
+    const part = svg("rect", { x: from, width: (100 * tasks) / all, height: 10, fill: paint.get(name) }, svg("title", {}, `${name}: ${counted(tasks, "task")}`));
+    from += (100 * tasks) / all;
+    return part;
+  });
+  const rest = more + holders.length - NAMED;
+  return [
+    html("h3", {}, "Who holds these machines"),
+    svg("svg", { class: "holding", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...parts),
+    html(
+      "ul",
+      { class: "holders" },
+      ...holders.slice(0, NAMED).map(({ tenant: name, tasks, amounts }) =>
+        html("li", {}, tenant(name), html("b", {}, ` ${counted(tasks, "task")}`), html("span", { class: "soft" }, ` ${Object.entries(amounts).map(([what, many]) => `${amount(Number(many))} ${what}`).join(", ")}`)),
+      ),
+      rest > 0 ? html("li", { class: "soft" }, `and ${rest} more`) : null,
+    ),
   ];
 }
 

@@ -50,10 +50,12 @@ def run(command: tuple[str, ...]) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def ask() -> dict[str, str]:
-    """All outputs of the live cluster by the names of their files."""
+def ask(optional: bool = True) -> dict[str, str]:
+    """All outputs of the live cluster by the names of their files; or all but the `optional`."""
     outputs = {}
     for name, command in COMMANDS.items():
+        if name in OPTIONAL and not optional:
+            continue
         try:
             outputs[name] = run(command)
         except EngineError:

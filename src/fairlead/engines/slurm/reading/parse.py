@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
@@ -23,6 +23,7 @@ JOB_FIELDS = (
     *("tres_per_task", "tres_per_socket", "features", "required_nodes", "excluded_nodes"),
     *("time_limit", "nodes", "shared", "licenses", "resv_name", "het_job_id", "burst_buffer"),
     *("cluster_features", "contiguous", "memory_per_node", "cpus_per_tres"),
+    *("start_time", "end_time", "exit_code", "priority", "job_resources", "restart_cnt"),
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
@@ -175,6 +176,8 @@ def _job(row: Row) -> SlurmJob:
         beyond.append("--exclusive")
     if row.get("contiguous"):
         beyond.append("--contiguous")
+    state = next(iter(_words(row.get("job_state"))), "")
+    waits = state == "PENDING"  # then Slurm's times are estimates
     return SlurmJob(
         number=_number(row.get("job_id")),
         array=_number(row.get("array_job_id")),
@@ -183,7 +186,7 @@ def _job(row: Row) -> SlurmJob:
         name=_text(row, "name"),
         user=_text(row, "user_name"),
         account=_text(row, "account"),
-        state=next(iter(_words(row.get("job_state"))), ""),
+        state=state,
         reason=_text(row, "state_reason"),
         partitions=_words(row.get("partition")),
         # Of a pending job `node_count` is Slurm's estimate, and not what it asks for.
@@ -204,7 +207,22 @@ def _job(row: Row) -> SlurmJob:
         minutes=_number(row.get("time_limit")),
         node_list=_text(row, "nodes"),
         beyond=tuple(beyond),
+        element="" if elements else _text(row, "array_task_id"),
+        started=0 if waits else _number(row.get("start_time")),
+        ended=0 if waits else _number(row.get("end_time")),
+        exit=_number(row.get("exit_code")),
+        cores=() if waits else tuple(_cores(row.get("job_resources"))),
+        restarts=_number(row.get("restart_cnt")),
+        priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
     )
+
+
+def _cores(resources: object) -> Iterator[tuple[str, int]]:
+    """Each node that a job has, with the number of its cores there."""
+    nodes = resources.get("allocated_nodes") if isinstance(resources, dict) else None
+    for node in nodes if isinstance(nodes, list) else ():
+        sockets = node.get("sockets") or {}
+        yield str(node["nodename"]), sum(len(each.get("cores", ())) for each in sockets.values())
 
 
 def _associations(text: str) -> list[Association]:

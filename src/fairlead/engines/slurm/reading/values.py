@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 UNUSABLE = frozenset(
     {
@@ -43,7 +43,9 @@ class SlurmJob:
     `number`: its own; `array`: that of its array, 0 where it is in none. `nodes`: the least number
     that it asks for; `most_nodes` 0 where it sets none; `running_on`: the number that it has.
     `cpus` and `memory` (MiB) are of all its nodes together; `memory_of_node`: it asked for the
-    latter by node. `node_list`: where it runs, as Slurm writes it.
+    latter by node. `node_list`: where it runs, as Slurm writes it; `cores`: how many it has on each
+    of these. `element`: which one of its array it is, where the row stands for one. Times are in
+    seconds, 0 where it has not begun or ended; `exit`: as `wait` returns it.
     """
 
     number: int
@@ -74,6 +76,13 @@ class SlurmJob:
     node_list: str
     beyond: tuple[str, ...]
     """The wishes of the job that have no counterpart here, in Slurm's words."""
+    element: str = ""
+    started: int = 0
+    ended: int = 0
+    exit: int = 0
+    cores: tuple[tuple[str, int], ...] = ()
+    restarts: int = 0
+    priority: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

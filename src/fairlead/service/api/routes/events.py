@@ -1,4 +1,4 @@
-"""Entries of the journal as server-sent events."""
+"""Entries of the journal as events: streamed as they come, and in pages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.service.api.entering import Enter
-from fairlead.service.api.feed import Feed, GoneError, earlier
 from fairlead.service.api.keys import may_see
-from fairlead.service.api.queries import LAST
+from fairlead.service.api.queries import LAST, SCANNED, Cursor, Filter, Limit, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
+from fairlead.service.api.streams.feed import Feed, GoneError, before, earlier
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import told_of
+from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, ServerEvent
+from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, Events, ServerEvent
 
 KINDS = {kind.value: kind for kind in EventKind}
 
@@ -67,6 +68,72 @@ async def events(
     if since is None or since < 0:
         since = max(0, await context.read(_now) + (since or 0))
     return context.ongoing(_stream(context, feed, since), HEADERS)
+
+
+async def list_events(
+    context: Enter,
+    kind: EventKind | None = None,
+    tenant: Annotated[
+        Filter, Query(description="about jobs of this tenant and those below it, or about it")
+    ] = None,
+    job: Annotated[str | None, Query(max_length=LONGEST_FULL)] = None,
+    machine: Filter = None,
+    cursor: Cursor = None,
+    limit: Limit = None,
+) -> Response:
+    """A page of events, the newest first. It may be short though more follow."""
+    wanted = _Filter(kind, tenant, job, machine)
+    below = frozenset[str]()
+    if tenant is not None:
+        below = await context.read(lambda view: _below(view, tenant))
+    most, looked = page(limit, context.api.settings), 0
+    at = context.api.feed.last + 1 if cursor is None else cursor
+    found: list[ServerEvent] = []
+    while at > 1 and len(found) < most and looked < SCANNED:
+        entries = await _before(context, at)
+        looked += len(entries)
+        some = [entry for entry in entries if wanted.may_be(entry)]
+        told = await _Reader(context).events(some) if some else []
+        if told is None:
+            raise RefusalError(ErrorKind.UNAVAILABLE, "the service stops", retry=10)
+        fit = [event for event in reversed(told) if wanted.fits(event, below)]
+        at = entries[0].seq if entries else 1
+        if len(fit) > most - len(found):
+            fit = fit[: most - len(found)]
+            at = fit[-1].seq
+        found += fit
+    following = str(at) if at > 1 else None
+    return context.answer(Events(events=found, next=following))
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    kind: EventKind | None
+    tenant: str | None
+    job: str | None
+    machine: str | None
+
+    def may_be(self, entry: Entry) -> bool:
+        """Whether the entry may be one that fits, before it is told."""
+        if entry.kind not in KINDS or (self.kind is not None and entry.kind != self.kind.value):
+            return False
+        return self.machine is None or _name(entry.body.get("machine")) == self.machine
+
+    def fits(self, event: ServerEvent, below: frozenset[str]) -> bool:
+        """Whether it is about the job and the tenant."""
+        if self.job is not None and event.job != self.job:
+            return False
+        return self.tenant is None or event.tenant == self.tenant or event.tenant in below
+
+
+async def _before(context: RequestContext, seq: int) -> list[Entry]:
+    """The entries before that one: from memory, or from the journal."""
+    entries = context.api.feed.before(seq)
+    return await context.read(partial(before, seq=seq)) if entries is None else entries
+
+
+def _below(view: ServiceView, tenant: str) -> frozenset[str]:
+    return frozenset(name for name in view.records.tenants if view.records.is_below(name, tenant))
 
 
 def _now(view: ServiceView) -> int:
@@ -124,6 +191,16 @@ class _Reader:
         self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
     async def told(self, entries: Sequence[Entry]) -> bytes | None:
+        """The events of these entries, as a stream tells them. None: nobody answers any more."""
+        found = await self.events(entries)
+        if found is None:
+            return None
+        return b"".join(
+            _line(event.kind.value, event.seq, event.model_dump_json(exclude_none=True))
+            for event in found
+        )
+
+    async def events(self, entries: Sequence[Entry]) -> list[ServerEvent] | None:
         """The events of these entries; entries of other kinds are nobody's business. None: nobody
         answers any more."""
         shown = [entry for entry in entries if entry.kind in KINDS]
@@ -138,17 +215,17 @@ class _Reader:
             if found is None:
                 return None
             there, submitted = found
-        lines = []
+        told = []
         for entry in shown:
             name = _job(entry)
             if name is not None and entry.kind == SUBMITTED:
                 self._jobs[name] = submitted[entry.seq]
-            lines.append(self._event(entry, None if name is None else self._about(entry, there)))
+            told.append(self._event(entry, None if name is None else self._about(entry, there)))
             if entry.kind == FORGOTTEN:
                 self._jobs.pop(name or "", None)
         while len(self._jobs) > NAMES:
             self._jobs.popitem(last=False)
-        return b"".join(lines)
+        return told
 
     def _about(self, entry: Entry, there: Mapping[str, _Job]) -> _Job:
         """The job that the entry is about."""
@@ -160,7 +237,7 @@ class _Reader:
             return _Job(name, None, self._visit.caller.role is Role.ADMIN)
         return found
 
-    def _event(self, entry: Entry, job: _Job | None) -> bytes:
+    def _event(self, entry: Entry, job: _Job | None) -> ServerEvent:
         body = entry.body
         event = ServerEvent(
             seq=entry.seq,
@@ -175,8 +252,7 @@ class _Reader:
             cause=_text(body.get("cause")),
             code=body.get("code"),
         )
-        event = as_seen(event, self._visit.caller, own=job is not None and job.mine)
-        return _line(entry.kind, entry.seq, event.model_dump_json(exclude_none=True))
+        return as_seen(event, self._visit.caller, own=job is not None and job.mine)
 
 
 def _line(kind: str, seq: int, data: str) -> bytes:

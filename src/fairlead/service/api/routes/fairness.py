@@ -1,96 +1,39 @@
-"""Shares now and over time, reasons, what-if, and the live audit."""
+"""Reasons, what-if, can-run, and the allocation of what is present."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, TypeVar
 
-from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
-from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
-from fairlead.service.api.queries import LAST, Filter, JobName
+from fairlead.service.api.queries import JobName
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
+from fairlead.service.api.streams.standing import get_core
 from fairlead.service.api.submission import job_tried
-from fairlead.service.fairness import to_wire
-from fairlead.service.fairness.causes import CauseKind, Told
+from fairlead.service.fairness.causes import Told
 from fairlead.service.records.lookup import find, told, told_otherwise
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
-from fairlead.service.why.answer import Taken, explained, take
+from fairlead.service.why.answer import Taken, apart, explained, take
 from fairlead.service.why.can_run import can_run as try_job
 from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.fairness import (
-    BelowFair,
-    CanRunAsked,
-    LiveAllocation,
-    LiveAudit,
-    NeverRuns,
-    Shares,
-    SharesHistory,
-    Shortfall,
-    WhatIfAsked,
-)
-
-Row = TypeVar("Row", Shortfall, BelowFair)
+from fairlead.wire.fairness import CanRunAsked, LiveAllocation, WhatIfAsked
 
 OF_JOBS = ("drop_constraint", "set_demand")
 """Changes that are about a job."""
-
-HIDDEN = "no machine can run its job any more"
-"""Of others: the whole sentence quotes the constraint, which is its owner's."""
-
-
-async def shares(
-    context: Enter,
-    jobs: Annotated[bool, Query(description="of each job too")] = False,
-    own: Annotated[bool, Query(description="of each job without a tenant too")] = False,
-) -> Response:
-    """What each tenant has, and what would be fair."""
-    now = context.api.wall()
-    if jobs:
-        await context.slow_down_heavy()
-
-    def look(view: ServiceView) -> Shares:
-        told = _told(view, context.caller)
-        found = to_wire.shares(
-            _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
-        )
-        return found.model_copy(update={"never": _never_told(view, context.caller, found.never)})
-
-    return context.answer(await context.read(look))
-
-
-async def shares_history(
-    context: Enter,
-    since: Annotated[int | None, Query(ge=0, le=LAST)] = None,
-    until: Annotated[int | None, Query(ge=0, le=LAST)] = None,
-    points: Annotated[int, Query(ge=1, le=1000)] = 100,
-    tenant: Filter = None,
-) -> Response:
-    """Shares over time."""
-    now = context.api.wall()
-
-    def look(view: ServiceView) -> SharesHistory:
-        time = _time(view, now)
-        return to_wire.history(
-            time, view.watch, since=since, until=until, points=points, tenant=tenant
-        )
-
-    return context.answer(await context.read(look))
 
 
 async def why(context: Enter, job: JobName) -> Response:
@@ -98,7 +41,9 @@ async def why(context: Enter, job: JobName) -> Response:
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
-        taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
+        taken = await context.read(
+            lambda view: _get_picture(view, context.caller, job, now), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(explained, taken)
         else:
@@ -113,7 +58,7 @@ async def whatif(context: Enter) -> Response:
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         present, others, policy, changes = await context.read(
-            lambda view: _get_input(view, context.caller, asked)
+            lambda view: _get_input(view, context.caller, asked), long=True
         )
         if context.api.settings.threads:
             given = await asyncio.to_thread(input_of, present)
@@ -129,7 +74,9 @@ async def can_run(context: Enter) -> Response:
     asked = await context.read_body(CanRunAsked)
     async with context.api.heavy_places.place(context.who):
         job = job_tried(asked, context.caller.tenant, context.api.settings)
-        copy, told = await context.read(lambda view: _get_copy(view, context.caller, job))
+        copy, told = await context.read(
+            lambda view: _get_copy(view, context.caller, job), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(try_job, copy, job, told)
         else:
@@ -144,12 +91,12 @@ async def allocation(context: Enter) -> Response:
         now = context.api.wall()
 
         def look(view: ServiceView) -> tuple[Present, str, int]:
-            core = _core(view)
+            core = get_core(view)
             present = take_present(core, told_otherwise(view.records, context.caller))
             return present, core.book.scaler.spec, _time(view, now)
 
         try:
-            present, policy, time = await context.read(look)
+            present, policy, time = await context.read(look, long=True)
             if context.api.settings.threads:
                 given = await asyncio.to_thread(input_of, present)
             else:
@@ -160,16 +107,10 @@ async def allocation(context: Enter) -> Response:
     return context.answer(found)
 
 
-async def audit(context: Enter) -> Response:
-    """Who has less than is guaranteed."""
-    now = context.api.wall()
-    return context.answer(await context.read(lambda view: _audit(view, context.caller, now)))
-
-
 def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, Told]:
     """A copy of the core to try the job on, and what the caller is told of jobs' names. Raises
     RefusalError where the caller may not ask for the tenant, of whose limits the answer tells."""
-    core, tenant = _core(view), job.tenant
+    core, tenant = get_core(view), job.tenant
     if tenant is not None and not may_see(view, caller, tenant):
         raise RefusalError(ErrorKind.FORBIDDEN, "this token may not ask for that tenant")
     if tenant is not None and tenant not in view.records.tenants:
@@ -179,8 +120,12 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
+    held = view.apart.get(job)
+    if held is not None and may_see(view, caller, held.tenant):
+        return apart(_time(view, now), job, held.tenant, held.why)
     record = own(view, caller, job)
-    return take(_time(view, now), view.records, view.core, view.watch, record.id, caller=caller)
+    said, time = view.said(record.name), _time(view, now)
+    return take(time, view.records, view.core, view.watch, record.id, caller=caller, beside=said)
 
 
 def _get_input(
@@ -189,7 +134,7 @@ def _get_input(
     """Reads what is present, which of its jobs are others', and the policy; and the changes, about
     jobs by the names that the caller is told. Raises RefusalError where the constraint or the
     demand of a job of others would be tried: the answer could tell what they are."""
-    core = _core(view)
+    core = get_core(view)
     changes = {
         kind: [_about_job(view, caller, text) for text in texts] if kind in OF_JOBS else texts
         for kind, texts in asked.items()
@@ -226,62 +171,6 @@ def _parts(text: str) -> list[tuple[str, str]]:
     colons = (at for at in range(min(len(text), LONGEST_FULL), -1, -1) if text[at : at + 1] == ":")
     cuts = [len(text), *colons]
     return [(text[:cut], text[cut:]) for cut in cuts]
-
-
-def _told(view: ServiceView, caller: Caller) -> Told:
-    """From a job's unique name to the one that the caller is told."""
-    records = view.records
-
-    def name(unique: str) -> str:
-        record = records.names.get(unique)
-        return unique if record is None else told(records, caller, record)
-
-    return name
-
-
-def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
-    resting = {name for name, one in view.records.machines.items() if one.quarantine is not None}
-    found = to_wire.live_audit(
-        _time(view, now), _core(view), view.watch, frozenset(resting), _told(view, caller)
-    )
-
-    def shown(rows: list[Row]) -> list[Row]:
-        return [
-            row
-            if row.cause != CauseKind.NOWHERE.value or _is_own(view, caller, row.job)
-            else row.model_copy(update={"sentence": HIDDEN})
-            for row in rows
-        ]
-
-    return found.model_copy(
-        update={
-            "shortfalls": shown(found.shortfalls),
-            "below_fair": shown(found.below_fair),
-            "never": _never_told(view, caller, found.never),
-        }
-    )
-
-
-def _is_own(view: ServiceView, caller: Caller, job: str | None) -> bool:
-    """Whether the caller may see all of the job that it is told this name of."""
-    record = None if job is None else find(view.records, caller, job)
-    return record is not None and may_see(view, caller, record.job.tenant)
-
-
-def _never_told(view: ServiceView, caller: Caller, rows: list[NeverRuns]) -> list[NeverRuns]:
-    """The rows without the reasons of others' jobs."""
-    return [
-        row
-        if _is_own(view, caller, row.job)
-        else row.model_copy(update={"sentence": f"{row.job}: it can never run"})
-        for row in rows
-    ]
-
-
-def _core(view: ServiceView) -> Core:
-    if view.core is None:
-        raise RefusalError(ErrorKind.UNAVAILABLE, view.trouble or "the service has not begun")
-    return view.core
 
 
 def _time(view: ServiceView, now: int) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Query
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from fairlead.model.errors import Mistake
@@ -46,6 +48,7 @@ from fairlead.wire.jobs import (
 )
 
 LONGEST_KEY = 255
+SCHEMA = Jobs.model_fields["schema_"].default
 COUNTED = tuple(state.name.lower() for state in TaskState)
 
 
@@ -124,7 +127,7 @@ async def list_jobs(
         lambda view: _rows(view, context.caller, wanted, cursor, most)
     )
     after = None if following is None else str(following)
-    return context.answer(Jobs(jobs=[to_wire(row) for row in rows], next=after))
+    return context.answer_text(written(rows, after))
 
 
 async def show_job(context: Enter, job: JobName) -> Response:
@@ -214,6 +217,29 @@ def to_wire(row: Row) -> JobRow:
         tasks=counts_of(row.counts),
         submitted=row.submitted,
         ended=row.ended,
+    )
+
+
+def written(rows: Sequence[Row], after: str | None) -> bytes:
+    """A page as its JSON, the same as that of a `Jobs` of these rows: what is ours already is not
+    checked once more, which took nine tenths of the time of a long list."""
+    return to_json(
+        {
+            "schema": SCHEMA,
+            "jobs": [
+                {
+                    "name": row.name,
+                    "id": row.id,
+                    "tenant": row.tenant,
+                    "state": row.state,
+                    "tasks": dict(zip(COUNTED, row.counts, strict=True)),
+                    "submitted": row.submitted,
+                    "ended": row.ended,
+                }
+                for row in rows
+            ],
+            "next": after,
+        }
     )
 
 

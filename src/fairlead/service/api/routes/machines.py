@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,12 +11,23 @@ from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.engines.interface import Health
+from fairlead.model.constraint import Selector
 from fairlead.model.errors import Mistake
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import written_plain
+from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.values import FrozenMap
 from fairlead.service.api.entering import Enter
-from fairlead.service.api.queries import Filter, Limit, Name, NameCursor, page
+from fairlead.service.api.queries import (
+    Filter,
+    Limit,
+    Name,
+    Rank,
+    RankCursor,
+    page,
+    ranked_page,
+    read_rank,
+)
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
@@ -28,11 +38,15 @@ from fairlead.wire.errors import ErrorKind
 from fairlead.wire.machines import (
     MachineDetail,
     MachineNames,
+    MachineOrder,
     MachineRow,
     Machines,
     MachineState,
     Quarantine,
 )
+
+LONGEST_WHERE = 1000
+"""Characters of the constraint by which machines are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +64,21 @@ class Row:
 async def list_machines(
     context: Enter,
     prefix: Annotated[Filter, Query(description="names that begin so")] = None,
-    cursor: NameCursor = None,
+    state: MachineState | None = None,
+    where: Annotated[
+        str, Query(max_length=LONGEST_WHERE, description="a constraint, as a job's `where`")
+    ] = "",
+    order: Annotated[MachineOrder, Query(description="tasks: those that run most first")] = (
+        MachineOrder.NAME
+    ),
+    cursor: RankCursor = None,
     limit: Limit = None,
 ) -> Response:
-    """A page of machines by name."""
+    """A page of machines."""
     most = page(limit, context.api.settings)
-    rows, following = await context.read(lambda view: _rows(view, prefix or "", cursor, most))
+    wanted = _Filter(prefix or "", state, parse_selector(where), order)
+    after = read_rank(cursor, ranked=order is not MachineOrder.NAME)
+    rows, following = await context.read(lambda view: _rows(view, wanted, after, most))
     return context.answer(
         Machines(machines=[_to_wire(context, row) for row in rows], next=following)
     )
@@ -124,19 +147,31 @@ def _to_wire(context: Enter, row: Row) -> MachineRow:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    prefix: str
+    state: MachineState | None
+    where: Selector
+    order: MachineOrder
+
+
 def _rows(
-    view: ServiceView, prefix: str, after: str | None, most: int
+    view: ServiceView, wanted: _Filter, after: Rank | None, most: int
 ) -> tuple[list[Row], str | None]:
-    machines = view.records.machines
-    names = sorted(
-        name
-        for name, one in machines.items()
-        if one.machine is not None and name.startswith(prefix)
-    )
-    first = 0 if after is None else bisect_right(names, after)
-    shown = names[first : first + most]
-    rows = [row for name in shown if (row := _row(view, machines[name])) is not None]
-    return rows, shown[-1] if first + most < len(names) else None
+    """Rows of machines that come after that one in their order, and where the next page begins."""
+    by_tasks = wanted.order is MachineOrder.TASKS
+    ranks = [
+        Rank(-len(one.held) if by_tasks else 0, name)
+        for name, one in view.records.machines.items()
+        if one.machine is not None
+        and name.startswith(wanted.prefix)
+        and (wanted.state is None or _state(view, one) is wanted.state)
+        and wanted.where.matches(one.machine.labels)
+    ]
+    shown, following = ranked_page(ranks, after, most)
+    found = (view.records.machines[rank.name] for rank in shown)
+    rows = [row for record in found if (row := _row(view, record)) is not None]
+    return rows, None if following is None else following.written(ranked=by_tasks)
 
 
 def _those(view: ServiceView, names: tuple[str, ...]) -> list[Row]:
@@ -157,21 +192,24 @@ def _one(view: ServiceView, name: str) -> Row:
     return row
 
 
+def _state(view: ServiceView, record: MachineRecord) -> MachineState:
+    node = view.nodes.get(record.name)
+    if node is not None and node.health is Health.TROUBLED:
+        return MachineState.TROUBLED
+    if record.quarantine is not None:
+        return MachineState.QUARANTINED
+    return MachineState.DRAINING if record.draining else MachineState.UP
+
+
 def _row(view: ServiceView, record: MachineRecord) -> Row | None:
     if record.machine is None:
         return None
     node = view.nodes.get(record.name)
     tasks = Counter(job for job, _ in record.held)
     jobs = view.records.jobs
-    if node is not None and node.health is Health.TROUBLED:
-        state = MachineState.TROUBLED
-    elif record.quarantine is not None:
-        state = MachineState.QUARANTINED
-    else:
-        state = MachineState.DRAINING if record.draining else MachineState.UP
     return Row(
         record.machine,
-        state,
+        _state(view, record),
         record.drained,
         tuple((jobs[job].job.demand, count) for job, count in sorted(tasks.items())),
         record.quarantine,

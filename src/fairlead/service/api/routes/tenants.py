@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated
 
+from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.model.errors import Mistake
@@ -11,7 +13,16 @@ from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain
 from fairlead.model.tenant import Tenant
 from fairlead.service.api.entering import Enter
-from fairlead.service.api.queries import Name
+from fairlead.service.api.queries import (
+    Filter,
+    Limit,
+    Name,
+    Rank,
+    RankCursor,
+    page,
+    ranked_page,
+    read_rank,
+)
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
@@ -19,16 +30,49 @@ from fairlead.service.api.strict import meant_by_all, refuse_names
 from fairlead.service.requests import PutTenant as Put
 from fairlead.service.requests import PutTenants as PutAll
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.tenants import PutTenant, PutTenants, TenantDetail, TenantRow, Tenants
+from fairlead.wire.tenants import (
+    PutTenant,
+    PutTenants,
+    TenantDetail,
+    TenantOrder,
+    TenantRow,
+    Tenants,
+)
 
 Known = tuple[Tenant, int]
 """A tenant, and its jobs that are not over."""
 
+WEIGHED = 10**6
+"""Parts of a weight by which tenants are ordered."""
 
-async def list_tenants(context: Enter) -> Response:
-    """All tenants."""
-    found = await context.read(_all)
-    return context.answer(Tenants(tenants=[_row(context, known) for known in found]))
+
+async def list_tenants(
+    context: Enter,
+    prefix: Annotated[Filter, Query(description="names that begin so")] = None,
+    parent: Annotated[Filter, Query(description="those right below this one")] = None,
+    order: Annotated[
+        TenantOrder, Query(description="jobs: those with most first; weight: the heaviest first")
+    ] = TenantOrder.NAME,
+    cursor: RankCursor = None,
+    limit: Limit = None,
+) -> Response:
+    """Tenants: a page where a `limit` or a `cursor` is given, else all."""
+    after = read_rank(cursor, ranked=order is not TenantOrder.NAME)
+    every = limit is None and cursor is None
+    most = None if every else page(limit, context.api.settings)
+
+    def look(view: ServiceView) -> tuple[list[Known], Rank | None]:
+        known = [_known(view, name) for name in _names(view) if name.startswith(prefix or "")]
+        ranks = [_rank(one, order) for one in known if parent in (None, one[0].parent)]
+        shown, following = ranked_page(ranks, after, most)
+        return [_known(view, rank.name) for rank in shown], following
+
+    found, following = await context.read(look)
+    ranked = order is not TenantOrder.NAME
+    after_these = None if following is None else following.written(ranked=ranked)
+    return context.answer(
+        Tenants(tenants=[_row(context, known) for known in found], next=after_these)
+    )
 
 
 async def show_tenant(context: Enter, tenant: Name) -> Response:
@@ -48,7 +92,8 @@ async def put_tenants(context: Enter) -> Response:
     asked = await context.read_body(PutTenants)
     made = tuple(_made(context, each.name, each) for each in asked.tenants)
     await context.ask(PutAll(context.caller, made))
-    return await list_tenants(context)
+    found = await context.read(lambda view: [_known(view, name) for name in sorted(_names(view))])
+    return context.answer(Tenants(tenants=[_row(context, known) for known in found]))
 
 
 def _made(context: Enter, name: str, asked: PutTenant) -> Tenant:
@@ -87,11 +132,21 @@ def _row(context: Enter, known: Known) -> TenantRow:
     return as_seen(row, context.caller)
 
 
-def _all(view: ServiceView) -> list[Known]:
+def _names(view: ServiceView) -> set[str]:
     tenants, totals = view.records.tenants, view.records.totals
     # A job without a tenant is its own: it is a tenant as long as it is there.
-    names = {*tenants, *(name for name, total in totals.items() if total.jobs)}
-    return [_known(view, name) for name in sorted(names)]
+    return {*tenants, *(name for name, total in totals.items() if total.jobs)}
+
+
+def _rank(known: Known, order: TenantOrder) -> Rank:
+    """The place of a tenant in the order; one whose pool says its weight has none."""
+    tenant, jobs = known
+    if order is TenantOrder.JOBS:
+        return Rank(-jobs, tenant.name)
+    if order is TenantOrder.WEIGHT:
+        weight = Fraction(1) if tenant.weight is None else tenant.weight
+        return Rank(0 if tenant.pool is not None else -int(weight * WEIGHED), tenant.name)
+    return Rank(0, tenant.name)
 
 
 def _known(view: ServiceView, name: str) -> Known:

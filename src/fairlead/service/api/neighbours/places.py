@@ -6,6 +6,9 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import blake2b
+
+from starlette.types import Scope
 
 from fairlead.service.requests import Caller
 
@@ -20,12 +23,51 @@ def who_of(caller: Caller, address: str) -> str:
     return address if caller.token is None else f"token {caller.token}"
 
 
+SHOWN = (b"authorization", b"cookie")
+"""Headers that say who asks."""
+
+MOST_GUESSED = 10_000
+
+
+class Owners:
+    """Whose a request is before anybody has looked: his who showed the same a moment ago, and was
+    known then. Only whose turn it is may depend on it."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+
+    def guess(self, scope: Scope, address: str) -> str:
+        """By whom it is counted: the address where what it shows is not known."""
+        return self._known.get(_shown(scope), address)
+
+    def learn(self, scope: Scope, who: str) -> None:
+        """It was looked at, and is theirs."""
+        shown = _shown(scope)
+        self._known[shown] = who
+        self._known.move_to_end(shown)
+        if len(self._known) > MOST_GUESSED:
+            self._known.popitem(last=False)
+
+    def forget(self, scope: Scope) -> None:
+        """It was looked at, and is nobody's."""
+        self._known.pop(_shown(scope), None)
+
+
+def _shown(scope: Scope) -> bytes:
+    """A hash of what it shows: no secret stays longer than its request."""
+    found = blake2b(digest_size=16)
+    for name, value in scope["headers"]:
+        if name in SHOWN:
+            found.update(b"%s:%d:%s" % (name, len(value), value))
+    return found.digest()
+
+
 class Places:
-    """So many places, of which one owner holds all but one at most. Who waits is served in turn by
+    """So many places, of which one owner holds `each` at most. Who waits is served in turn by
     owner, not by request: who asks a hundred times waits behind himself."""
 
-    def __init__(self, places: int) -> None:
-        self._places, self._each = places, max(1, places - 1)
+    def __init__(self, places: int, each: int) -> None:
+        self._places, self._each = places, each
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 

@@ -79,6 +79,19 @@ class Feed:
                 return list(islice(reversed(self._kept), left))[::-1]
             return list(islice(self._kept, first, first + CHUNK))
 
+    def before(self, seq: int) -> list[Entry] | None:
+        """The entries before that one, as many as are handed out at once, oldest first; None if
+        not all of them are kept here."""
+        with self._lock:
+            last = min(seq - 1, self._last)
+            first = max(1, last + 1 - CHUNK)
+            if last < 1:
+                return []
+            if not self._kept or first < self._kept[0].seq:
+                return None
+            begin = first - self._kept[0].seq
+            return list(islice(self._kept, begin, begin + last + 1 - first))
+
     async def changed(self, seq: int, seconds: float) -> None:
         """Returns when there is something after that entry, at the latest after so many seconds."""
         future = asyncio.get_running_loop().create_future()
@@ -106,6 +119,16 @@ class Feed:
         for future in waiting:
             if not future.done():
                 future.set_result(None)
+
+
+def before(view: ServiceView, seq: int) -> list[Entry]:
+    """The entries before that one, as many as are handed out at once, oldest first, from the
+    journal; none where it holds them no more. In the loop's thread."""
+    last = min(seq - 1, view.records.seq)
+    begin = max(view.store.start(), last - CHUNK)
+    if begin >= last:
+        return []
+    return list(takewhile(lambda entry: entry.seq <= last, view.store.read(begin)))
 
 
 def earlier(view: ServiceView, seq: int) -> list[Entry]:

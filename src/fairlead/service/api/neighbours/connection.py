@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from fairlead.service.api.limits import neighbourhood
-from fairlead.service.api.places import KNOWN
+from fairlead.service.api.neighbours.limits import neighbourhood
+from fairlead.service.api.neighbours.places import KNOWN
 from fairlead.service.api.settings import ApiSettings
 
 

@@ -36,8 +36,10 @@ class Buckets:
         return max(0.0, -self._filled(key, now).amount / self._rate)
 
     def spend(self, key: str, now: float, amount: float) -> None:
-        """Takes so much, though less be there: it was spent already."""
-        self._filled(key, now).amount -= amount
+        """Takes so much, though less be there: it was spent already. Nobody owes more than a whole
+        bucket."""
+        bucket = self._filled(key, now)
+        bucket.amount = max(-self._burst, bucket.amount - amount)
 
     def __len__(self) -> int:
         return len(self._buckets)

@@ -1,0 +1,36 @@
+"""A state folder that is a copy: whatever it says to be under way, the original may go on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairlead.model.errors import InputError, OutputError
+from fairlead.whole_file import write_private
+
+MARK = "original"
+"""The file in the state folder that holds its own number in the file system: a copy of it has
+another one."""
+
+
+def check_original(state: Path, is_moved: bool) -> None:
+    """Raises InputError where the state folder is a copy of another one, unless an operator has
+    said that it `is_moved`: nothing goes on with the original. Nothing has changed then.
+
+    Two services with one folder's records would stop each other's tasks, and start what waits in
+    both journals twice."""
+    file = state / MARK
+    try:
+        said = file.read_text(encoding="ascii").strip() if file.exists() else ""
+        if said and int(said) == file.stat().st_ino:
+            return
+        if said and not is_moved:
+            raise InputError(
+                f"{state} is a copy, or was restored: a service may go on with the original, and"
+                " with the same tasks",
+                "name another folder with --state; if nothing goes on with the original, say so"
+                " once with --state-is-moved",
+            )
+        write_private(file, "")
+        file.write_text(f"{file.stat().st_ino}\n", encoding="ascii")
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{file} cannot be used: {error}") from error

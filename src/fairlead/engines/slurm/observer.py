@@ -1,0 +1,161 @@
+"""The engine of a cluster of Slurm that is only observed: a thread reads it again and again."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Lock, Thread
+
+from fairlead.engines.interface import (
+    Assignment,
+    Attempt,
+    EngineError,
+    Node,
+    Output,
+    Report,
+    Stream,
+)
+from fairlead.engines.observing import View
+from fairlead.engines.slurm.reading.commands import ask, run
+from fairlead.engines.slurm.reading.parse import parse
+from fairlead.engines.slurm.viewing import SECOND, Viewer
+from fairlead.model.errors import FairleadError, InputError
+from fairlead.model.words import timespan
+
+PART = 40
+"""A reading takes at most so small a part of the time, whatever was asked for: with very many jobs
+there are fewer readings."""
+
+SELDOM = 300.0
+"""Seconds between two readings of the accounts, which change seldom."""
+
+SELDOM_READ = "accounts.txt"
+
+logger = logging.getLogger(__name__)
+
+Ask = Callable[[bool], dict[str, str]]
+"""Slurm's outputs by the names of their files; with those that are seldom read, or without."""
+
+
+class Observer:
+    """Reads the cluster each `every` microseconds, in a thread of its own, and launches nothing.
+    The first reading is made at once: raises EngineError and InputError where it cannot be."""
+
+    name = "slurm"
+
+    def __init__(
+        self, every: int, asked: Ask = ask, cluster: Callable[[], str] = lambda: ""
+    ) -> None:
+        self._every, self._ask = every / SECOND, asked
+        self._viewer = Viewer()
+        self._accounts: Mapping[str, str] = {}
+        self._accounts_at: float | None = None
+        self._lock = Lock()
+        self._stop = Event()
+        self._wake: Callable[[], None] = lambda: None
+        self._noted: set[str] = set()
+        self._faults: list[str] = []
+        self._failure: FairleadError | None = None
+        self.identity = f"slurm:{cluster()}"
+        self._view = self._read()
+        self._fresh = True
+        self._nodes: Sequence[Node] = self._view.nodes
+        self._thread = Thread(target=self._go_on, name="slurm", daemon=True)
+        self._thread.start()
+
+    def view(self) -> View | None:
+        with self._lock:
+            if self._failure is not None:
+                age = timespan(max(0.0, time.time() - self._view.time / SECOND))
+                raise EngineError(f"{self._failure}; what is shown is {age} old")
+            if not self._fresh:
+                return None
+            self._fresh = False
+            self._nodes = self._view.nodes
+            return self._view
+
+    def nodes(self) -> Sequence[Node]:
+        return self._nodes
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def take_faults(self) -> Sequence[str]:
+        with self._lock:
+            faults, self._faults = self._faults, []
+        return faults
+
+    def knows(self, identity: str | None) -> bool:
+        return identity == self.identity
+
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:  # noqa: ARG002  nothing was launched
+        return ()
+
+    def poll(self) -> Sequence[Report]:
+        return ()
+
+    def launch(self, batch: Sequence[Assignment]) -> None:
+        raise EngineError(f"{len(batch)} tasks were to be launched on a cluster that is observed")
+
+    def acknowledge(self, reports: Sequence[Report]) -> None:
+        pass
+
+    def cancel(self, batch: Sequence[Attempt]) -> None:
+        pass
+
+    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:  # noqa: ARG002  Slurm has it
+        return Output(b"", 0, 0, over=True)
+
+    def forget(self, attempts: Sequence[Attempt]) -> None:
+        pass
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _read(self) -> View:
+        """Raises EngineError and InputError."""
+        began = time.monotonic()
+        accounts = self._accounts_at is None or began - self._accounts_at >= SELDOM
+        outputs = self._ask(accounts)
+        if accounts:
+            kept = {name: text for name, text in outputs.items() if name == SELDOM_READ}
+            self._accounts, self._accounts_at = kept, began
+        view = self._viewer.view(parse({**self._accounts, **outputs}), int(time.time() * SECOND))
+        news = [note for note in view.notes if note not in self._noted]
+        self._noted = set(view.notes)
+        with self._lock:
+            self._faults += news
+        return view
+
+    def _go_on(self) -> None:
+        took = 0.0
+        while not self._stop.wait(max(self._every, PART * took)):
+            began = time.thread_time()
+            view, failure = None, None
+            try:
+                view = self._read()
+            except FairleadError as error:
+                failure = error
+            took = time.thread_time() - began
+            with self._lock:
+                self._failure = failure
+                if view is not None:
+                    self._view, self._fresh = view, True
+            self._wake()
+
+
+def open_observer(every: int) -> Observer:
+    """The engine of the cluster whose commands are here. Raises EngineError and InputError."""
+    return Observer(every, cluster=cluster_name)
+
+
+def cluster_name() -> str:
+    """The name of the cluster. Raises EngineError and InputError."""
+    said = run(("scontrol", "show", "config"))
+    found = re.search(r"^ClusterName\s*=\s*(\S+)", said, re.MULTILINE)
+    if found is None:
+        raise InputError("`scontrol show config` names no cluster", "is it Slurm's scontrol?")
+    return found[1]

@@ -1,0 +1,277 @@
+"""From pictures of Slurm to views of the cluster, one after the other: what did not change since
+the last one is not translated again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import count
+
+from fairlead.engines.interface import Cause, Health, Node
+from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
+from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_of
+from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
+from fairlead.engines.slurm.translation import (
+    RUNNING,
+    called,
+    held_by,
+    is_usable,
+    machine_of,
+    take_from,
+    tenant_of,
+    tenants_of,
+)
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.names import compress, expand_all
+
+SECOND = 1_000_000
+
+THROTTLED = "JobArrayTaskLimit"
+"""Slurm's reason where an array has as many elements under way as it may (`%`)."""
+
+DELAYED = "BeginTime"
+"""Slurm's reason for a job that it gave back to the queue: it waits two minutes before it may start
+again. It claims its share meanwhile, and goes on as the job that it was."""
+
+_CAUSES: Mapping[str, tuple[Cause | None, str]] = {
+    "TIMEOUT": (Cause.TIME_LIMIT, ""),
+    "OUT_OF_MEMORY": (Cause.MEMORY, ""),
+    "CANCELLED": (Cause.STOPPED, "it was cancelled"),
+    "PREEMPTED": (Cause.STOPPED, "it was preempted"),
+    "DEADLINE": (Cause.STOPPED, "its deadline was over"),
+    "REVOKED": (Cause.STOPPED, "another cluster runs it"),
+    "NODE_FAIL": (None, "a node failed under it"),
+    "BOOT_FAIL": (None, "a node did not boot"),
+}
+"""Slurm's states of jobs that ended otherwise than by themselves."""
+
+
+@dataclass
+class _Found:
+    """What rows of one job say together."""
+
+    job: Job
+    elements: int = 0  # that wait
+    throttle: int = 0
+    running: list[Part] = field(default_factory=list)
+    ended: list[PartEnd] = field(default_factory=list)
+    again: set[str] = field(default_factory=set)
+    said: str = ""
+
+    def seen(self) -> SeenJob:
+        """All of it. An array waits with no more elements than may run beside those that do."""
+        elements = self.elements
+        if self.throttle:
+            elements = min(elements, max(0, self.throttle - len(self.running)))
+        waiting = elements * int(self.job.gang)
+        return SeenJob(
+            self.job,
+            waiting,
+            tuple(self.running),
+            tuple(self.ended),
+            frozenset(self.again),
+            self.said,
+        )
+
+
+@dataclass
+class _Draft:
+    """A view in the making. `shown`: the nodes that are there for us, smaller by what is taken."""
+
+    picture: Picture
+    usable: Sequence[SlurmNode]
+    shown: list[SlurmNode]
+    problems: dict[str, str]
+    found: dict[str, _Found] = field(default_factory=dict)
+    apart: dict[str, Apart] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class Viewer:
+    """Makes views of one cluster. Jobs are called by Slurm's number, that of their array where
+    they are in one; elements that ask for something else than the others, by that and a number."""
+
+    def __init__(self) -> None:
+        self._shape: object = None
+        self._requests: dict[int, tuple[SlurmJob, Request | str]] = {}
+        self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
+
+    def view(self, picture: Picture, time: int) -> View:
+        """The view that this picture, read at that time, gives."""
+        notes: list[str] = []
+        usable = [node for node in picture.nodes if is_usable(node, notes)]
+        shape = [(node.name, node.partitions, node.features, node.gres) for node in usable]
+        if shape != self._shape:  # which nodes a constraint leaves depends on them
+            self._shape = shape
+            self._requests.clear()
+        open_ = {node.name for node in usable}
+        busy = {name for job in picture.jobs if job.state in RUNNING for name in _nodes_of(job)}
+        shown = [node for node in picture.nodes if node.name in open_ or node.name in busy]
+        problems = {node.name: _why_closed(node) for node in shown if node.name not in open_}
+        draft = _Draft(picture, usable, shown, problems, notes=notes)
+        requests = [self._request(job, usable) for job in picture.jobs]
+        self._forget(picture, requests)
+        for job, request in zip(picture.jobs, requests, strict=True):
+            self._take(draft, job, request)
+        tenants = tenants_of(picture, notes)
+        jobs = {name: each.seen() for name, each in draft.found.items()}
+        return View(
+            time=time,
+            nodes=tuple(_node(node, node.name in open_, problems) for node in draft.shown),
+            tenants=tuple(tenants),
+            weighed=bool(picture.associations),
+            jobs=jobs,
+            apart={name: each for name, each in draft.apart.items() if name not in jobs},
+            notes=tuple(notes),
+        )
+
+    def _take(self, draft: _Draft, job: SlurmJob, request: Request | str) -> None:
+        number, tenant = _number(job), tenant_of(job.user, job.account)
+        waits, runs = job.state == "PENDING", job.state in RUNNING
+        if waits and (reason := _held(job, draft.picture)):
+            draft.apart[str(number)] = Apart(tenant or None, reason)
+            return
+        machines = () if isinstance(request, str) or waits else _machines(job, request.gang)
+        if isinstance(request, str) or not (waits or machines):
+            why = request if isinstance(request, str) else "how its tasks lie on its nodes"
+            if waits:
+                draft.apart[str(number)] = Apart(tenant or None, f"it is not understood: {why}")
+                draft.notes.append(f"{called(job)} is left out: {why}")
+            elif runs:
+                _count_as_taken(draft, job, why)
+            return
+        of = self._job(number, tenant, request)
+        found = draft.found.setdefault(of.name, _Found(of))
+        found.throttle = job.throttle
+        if waits:
+            found.elements += job.elements
+            if job.elements == 1:
+                found.again.add(job.element)
+            found.said = f"Slurm says: {job.reason or 'no reason yet'}, priority {job.priority}"
+            return
+        part = Part(job.element, machines, job.started * SECOND)
+        if runs:
+            found.running.append(part)
+        else:
+            found.ended.append(_end(job, part))
+
+    def _request(self, job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request | str:
+        """What a part of the job asks for, the same whether it runs or not; or why that cannot be
+        said."""
+        known = self._requests.get(job.number)
+        if known is not None and known[0] == job:
+            return known[1]
+        found: Request | str
+        try:
+            found = request_of(replace(job, running_on=0), nodes)
+            if job.elements == 0:
+                found = "the list of its elements was cut"
+        except (NotUnderstoodError, InputError) as error:
+            found = str(error)
+        self._requests[job.number] = (job, found)
+        return found
+
+    def _job(self, number: int, tenant: str, request: Request) -> Job:
+        """The job of these elements."""
+        alike = self._jobs.setdefault(number, {})
+        job = alike.get((tenant, request))
+        if job is None:
+            taken = {each.name for each in alike.values()}
+            names = (f"{number}-{k}" if k > 1 else str(number) for k in count(1))
+            job = Job(
+                next(name for name in names if name not in taken),
+                dict(request.demand),
+                tenant=tenant or None,
+                tasks=request.gang,
+                gang=request.gang,
+                spread=request.spread and request.gang > 1,
+                where=request.where,
+                machines=request.machines,
+                exclude=request.exclude,
+            )
+            alike[tenant, request] = job
+        return job
+
+    def _forget(self, picture: Picture, requests: Sequence[Request | str]) -> None:
+        """Forgets what Slurm has forgotten, and what no element asks for any more."""
+        rows = {job.number for job in picture.jobs}
+        asked: dict[int, set[tuple[str, Request]]] = {}
+        for job, request in zip(picture.jobs, requests, strict=True):
+            if not isinstance(request, str):
+                key = tenant_of(job.user, job.account), request
+                asked.setdefault(_number(job), set()).add(key)
+        self._requests = {at: known for at, known in self._requests.items() if at in rows}
+        self._jobs = {
+            at: {key: job for key, job in known.items() if key in asked[at]}
+            for at, known in self._jobs.items()
+            if at in asked
+        }
+
+
+def _number(job: SlurmJob) -> int:
+    """Slurm's number of the job, or of its array."""
+    return job.array or job.number
+
+
+def _held(job: SlurmJob, picture: Picture) -> str:
+    """Why Slurm holds a job that waits, in a sentence; empty where it waits for its turn."""
+    if job.throttle and job.reason == THROTTLED:
+        return ""
+    if job.restarts and job.reason == DELAYED:
+        return ""
+    reason = held_by(job, picture)
+    return reason or ("" if job.priority else "Slurm holds it (its priority is 0)")
+
+
+def _nodes_of(job: SlurmJob) -> tuple[str, ...]:
+    text = job.node_list
+    return expand_all([text]) if "[" in text or "," in text else (text,) if text else ()
+
+
+def _machines(job: SlurmJob, gang: int) -> tuple[str, ...]:
+    """The machine of each task; empty where Slurm does not say it."""
+    names = _nodes_of(job)
+    if len(names) == 1:
+        return names * gang
+    if len(names) == gang:
+        return names
+    total = sum(cores for _, cores in job.cores)
+    counts = [(name, Fraction(cores * gang, total)) for name, cores in job.cores if total]
+    if any(count.denominator > 1 for _, count in counts):
+        return ()
+    return tuple(name for name, count in counts for _ in range(int(count)))
+
+
+def _end(job: SlurmJob, part: Part) -> PartEnd:
+    ended = job.ended * SECOND
+    if job.state in _CAUSES:
+        cause, message = _CAUSES[job.state]
+        return PartEnd(part, cause, 0, ended, message)
+    if os.WIFSIGNALED(job.exit):
+        return PartEnd(part, Cause.SIGNALLED, os.WTERMSIG(job.exit), ended)
+    return PartEnd(part, Cause.EXITED, os.waitstatus_to_exitcode(job.exit), ended)
+
+
+def _count_as_taken(draft: _Draft, job: SlurmJob, why: str) -> None:
+    names = [node.name for node in draft.shown if node.name in _nodes_of(job)]
+    take_from(job, names, draft.shown)
+    draft.notes.append(
+        f"{called(job)} is not understood: {why}; it counts as taken on"
+        f" {', '.join(compress(names)) or 'no node that is there'}"
+    )
+    for name in names:
+        said = f"job {job.number} is not understood ({why}) and counts as taken"
+        draft.problems[name] = "; ".join(filter(None, (draft.problems.get(name, ""), said)))
+
+
+def _why_closed(node: SlurmNode) -> str:
+    states = ", ".join(sorted(node.states)).lower()
+    return f"Slurm says: {states}" + (f" ({node.reason})" if node.reason else "")
+
+
+def _node(node: SlurmNode, is_open: bool, problems: Mapping[str, str]) -> Node:
+    health = Health.READY if is_open else Health.DRAINING
+    return Node(machine_of(node), health, problems.get(node.name, ""))

@@ -1,0 +1,1 @@
+"""What answers that go on tell: entries of the journal, and who stands how."""

@@ -1,0 +1,139 @@
+"""Who stands how: shares and the live audit, made of a copy of the core, so that the loop goes on
+meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.service.api.keys import may_see
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.service_view import ServiceView
+from fairlead.service.fairness import to_wire
+from fairlead.service.fairness.causes import CauseKind
+from fairlead.service.fairness.monitor import FairnessMonitor
+from fairlead.service.records.lookup import find, told_otherwise
+from fairlead.service.requests import Caller
+from fairlead.wire.errors import ErrorKind
+from fairlead.wire.fairness import BelowFair, LiveAudit, NeverRuns, Shares, Shortfall
+
+T = TypeVar("T")
+Row = TypeVar("Row", Shortfall, BelowFair)
+
+HIDDEN = "no machine can run its job any more"
+"""Of others: the whole sentence quotes the constraint, which is its owner's."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What there was at a moment, for one caller. Nothing in it changes later."""
+
+    time: int
+    seq: int
+    copy: FrozenCore
+    watch: FairnessMonitor | None
+    resting: frozenset[str]  # machines in quarantine
+    otherwise: Mapping[str, str]  # names of jobs that the caller is told, where they differ
+
+    def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
+        """Shares now, of which `hide_shares` has to leave out what is secret. In any thread."""
+        return to_wire.shares(
+            self.time, self.copy.core, self.watch, jobs=jobs, own=own, told=self._told
+        )
+
+    def audit(self) -> LiveAudit:
+        """The audit, of which `hide_audit` has to leave out what is secret. In any thread."""
+        return to_wire.live_audit(self.time, self.copy.core, self.watch, self.resting, self._told)
+
+    def _told(self, name: str) -> str:
+        return self.otherwise.get(name, name)
+
+
+def get_core(view: ServiceView) -> Core:
+    """The core. Raises RefusalError where the service has not begun."""
+    if view.core is None:
+        raise RefusalError(ErrorKind.UNAVAILABLE, view.trouble or "the service has not begun")
+    return view.core
+
+
+def take_standing(view: ServiceView, caller: Caller, now: int) -> Standing:
+    """Copies what there is now. In the loop's thread, quickly. Raises RefusalError."""
+    machines = view.records.machines.items()
+    return Standing(
+        time=max(now, view.records.time),
+        seq=view.records.seq,
+        copy=freeze(get_core(view)),
+        watch=None if view.watch is None else view.watch.frozen(),
+        resting=frozenset(name for name, one in machines if one.quarantine is not None),
+        otherwise=told_otherwise(view.records, caller),
+    )
+
+
+def in_thread(threads: bool, function: Callable[[], T]) -> Awaitable[T]:
+    """What the function gives, which takes long; in a thread where there are threads."""
+
+    async def called() -> T:
+        return function()
+
+    return asyncio.to_thread(function) if threads else called()
+
+
+def has_secrets(shares: Shares | None, audit: LiveAudit | None) -> bool:
+    """Whether there is anything to leave out."""
+    if shares is not None and shares.never:
+        return True
+    return audit is not None and (
+        bool(audit.never)
+        or any(map(_quotes, audit.shortfalls))
+        or any(map(_quotes, audit.below_fair))
+    )
+
+
+def _quotes(row: Shortfall | BelowFair) -> bool:
+    """Whether the row's sentence may quote a constraint."""
+    return row.cause == CauseKind.NOWHERE.value
+
+
+def hide_shares(view: ServiceView, caller: Caller, shares: Shares) -> Shares:
+    """The shares without what quotes other people's constraints. In the loop's thread."""
+    return shares.model_copy(update={"never": _never(view, caller, shares.never)})
+
+
+def hide_audit(view: ServiceView, caller: Caller, audit: LiveAudit) -> LiveAudit:
+    """The audit without what quotes other people's constraints. In the loop's thread."""
+
+    def shown(rows: list[Row]) -> list[Row]:
+        return [
+            row.model_copy(update={"sentence": HIDDEN})
+            if _quotes(row) and not _is_own(view, caller, row.job)
+            else row
+            for row in rows
+        ]
+
+    return audit.model_copy(
+        update={
+            "shortfalls": shown(audit.shortfalls),
+            "below_fair": shown(audit.below_fair),
+            "never": _never(view, caller, audit.never),
+        }
+    )
+
+
+def _is_own(view: ServiceView, caller: Caller, job: str | None) -> bool:
+    """Whether the caller may see all of the job that it is told this name of."""
+    record = None if job is None else find(view.records, caller, job)
+    return record is not None and may_see(view, caller, record.job.tenant)
+
+
+def _never(view: ServiceView, caller: Caller, rows: list[NeverRuns]) -> list[NeverRuns]:
+    """The rows without the reasons of others' jobs."""
+    return [
+        row
+        if _is_own(view, caller, row.job)
+        else row.model_copy(update={"sentence": f"{row.job}: it can never run"})
+        for row in rows
+    ]

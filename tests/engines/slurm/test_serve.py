@@ -1,0 +1,59 @@
+"""`fairlead serve --engine slurm --mode observe` as a whole, over a real Slurm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.live.place import administrator, serving, until
+from tests.engines.slurm.ground import Ground
+
+pytestmark = pytest.mark.slow
+
+
+def test_commands_answer_on_a_slurm_that_is_observed(
+    slurm: Ground,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "config.yaml").write_text("read_every: 200ms\n", encoding="utf-8")
+
+    def sbatch(*words: str) -> str:
+        asked = ("sbatch", "--parsable", "-o", "/dev/null", *words, "--wrap=sleep 1000")
+        return slurm.run(*asked).strip()
+
+    runs = sbatch("-c", "2", "--array=1-3")
+    held = sbatch("--hold")
+    options = ("--engine", "slurm", "--mode", "observe", "--config", "config.yaml")
+    with serving(tmp_path, *options) as served:
+        assert any("12 machines (slurm)" in line for line in served.said)
+        shell = administrator(served, tmp_path, monkeypatch, capsys)
+        until(lambda: [job["tasks"]["running"] for job in shell.json("jobs")["jobs"]] == [3])
+        assert [job["name"] for job in shell.json("jobs")["jobs"]] == [runs]
+        until(lambda: [each["running"] for each in shell.json("shares")["tenants"]] == [3])
+        said = shell.json("why", held)["sentences"]
+        assert said == [
+            f"{held} of root waits, and has no part in the shares now",
+            "Slurm holds it (JobHeldUser)",
+        ]
+        assert "Slurm runs this cluster" in shell.refused("submit", "--", "true")
+        slurm.run("scancel", runs, held)
+        until(lambda: shell.json("jobs")["jobs"] == [])
+        (over,) = shell.json("jobs", "--all")["jobs"]
+        assert over["tasks"]["failed"] == 3
+    slurm.wait_until_idle()
+
+
+def test_a_mode_is_asked_for_and_only_where_there_are_some(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from fairlead.cli.main import main
+
+    assert main(["serve", "--engine", "slurm"]) == 2
+    assert "--engine slurm needs a mode; write --mode observe" in capsys.readouterr().err
+    assert main(["serve", "--mode", "observe"]) == 2
+    assert "--engine local has no mode 'observe'; leave --mode out" in capsys.readouterr().err

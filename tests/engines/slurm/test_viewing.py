@@ -1,0 +1,211 @@
+"""Pictures of Slurm, one after the other, as views of the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.engines.interface import Cause, EngineError, Health
+from fairlead.engines.observing import View
+from fairlead.engines.slurm.observer import Observer
+from fairlead.engines.slurm.reading.commands import load
+from fairlead.engines.slurm.reading.parse import parse
+from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
+from fairlead.engines.slurm.viewing import Viewer
+
+SAVED = Path(__file__).parents[3] / "examples" / "slurm" / "saved"
+NODES = tuple(
+    SlurmNode(f"n{i}", 8, 8000, ("x",), (), ("main",), frozenset({"IDLE"}), "") for i in (1, 2)
+)
+
+
+def job(number: int, state: str = "PENDING", **more: Any) -> SlurmJob:
+    plain = SlurmJob(
+        number=number,
+        array=0,
+        elements=1,
+        throttle=0,
+        name="job",
+        user="ana",
+        account="vision",
+        state=state,
+        reason="Priority",
+        partitions=("main",),
+        nodes=1,
+        most_nodes=0,
+        running_on=0,
+        tasks=1,
+        cpus=2,
+        cpus_per_gpu=0,
+        memory=100,
+        memory_of_node=False,
+        per_job=(),
+        per_node=(),
+        per_task=(),
+        features="",
+        required="",
+        excluded="",
+        minutes=0,
+        node_list="",
+        beyond=(),
+        priority=5,
+    )
+    return replace(plain, **more)
+
+
+def running(
+    number: int, nodes: str, cores: tuple[tuple[str, int], ...] = (), **more: object
+) -> SlurmJob:
+    has = {"node_list": nodes, "running_on": max(1, len(cores)), "cores": cores, "started": 50}
+    return job(number, "RUNNING", **has, **more)
+
+
+def seen(
+    *jobs: SlurmJob, viewer: Viewer | None = None, nodes: tuple[SlurmNode, ...] = NODES
+) -> View:
+    picture = Picture("22.05.8", "here", nodes, jobs, (), frozenset())
+    return (viewer or Viewer()).view(picture, 100_000_000)
+
+
+def test_a_job_asks_for_the_same_whether_it_waits_or_runs() -> None:
+    viewer = Viewer()
+    waits = seen(job(7, tasks=4, cpus=4), viewer=viewer).jobs["7"]
+    assert (waits.waiting, waits.job.gang, waits.job.tenant) == (4, 4, "ana@vision")
+    runs = seen(running(7, "n1", tasks=4, cpus=4), viewer=viewer).jobs["7"]
+    assert runs.job is waits.job
+    assert runs.running[0].machines == ("n1",) * 4
+    assert runs.running[0].started == 50_000_000
+
+
+def test_tasks_are_where_their_cores_are() -> None:
+    cores = (("n1", 3), ("n2", 1))
+    found = seen(running(7, "n[1-2]", tasks=4, cpus=4, cores=cores)).jobs["7"]
+    assert found.running[0].machines == ("n1", "n1", "n1", "n2")
+
+
+def test_what_nobody_can_say_where_it_lies_counts_as_taken() -> None:
+    cores = (("n1", 2), ("n2", 1))
+    view = seen(running(7, "n[1-2]", tasks=4, cpus=4, cores=cores))
+    assert view.jobs == {}
+    assert [node.machine.capacity["cpu"] for node in view.nodes] == [6, 6]
+    assert "job 7 is not understood" in view.nodes[0].problem
+
+
+def test_elements_of_an_array_are_parts_and_no_more_wait_than_may_run() -> None:
+    rows = (
+        job(9, array=9, elements=8, throttle=3),
+        running(10, "n1", array=9, element="0", throttle=3),
+        running(11, "n2", array=9, element="1", throttle=3),
+    )
+    found = seen(*rows).jobs["9"]
+    assert found.waiting == 1
+    assert [part.name for part in found.running] == ["0", "1"]
+
+
+def test_elements_that_were_changed_are_a_job_of_their_own() -> None:
+    viewer = Viewer()
+    plain, changed = job(9, array=9, elements=3), job(12, array=9, element="5", cpus=4)
+    assert set(seen(plain, viewer=viewer).jobs) == {"9"}
+    both = seen(plain, changed, viewer=viewer).jobs
+    assert {name: each.waiting for name, each in both.items()} == {"9": 3, "9-2": 1}
+    assert set(seen(replace(plain, cpus=6), viewer=viewer).jobs) == {"9"}
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"reason": "JobHeldUser"}, "Slurm holds it (JobHeldUser)"),
+        ({"reason": "", "priority": 0}, "Slurm holds it (its priority is 0)"),
+        ({"reason": "BeginTime"}, "Slurm holds it (BeginTime)"),
+        ({"beyond": ("--exclusive",)}, "it is not understood: --exclusive"),
+    ],
+)
+def test_what_claims_nothing_says_why(more: dict[str, Any], why: str) -> None:
+    view = seen(job(7, **more))
+    assert view.jobs == {}
+    assert (view.apart["7"].why, view.apart["7"].tenant) == (why, "ana@vision")
+
+
+def test_what_slurm_gave_back_goes_on_waiting() -> None:
+    found = seen(job(7, reason="BeginTime", restarts=1)).jobs["7"]
+    assert (found.waiting, found.again) == (1, frozenset([""]))
+    assert found.said == "Slurm says: BeginTime, priority 5"
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "cause", "code"),
+    [
+        ("COMPLETED", 0, Cause.EXITED, 0),
+        ("FAILED", 3 << 8, Cause.EXITED, 3),
+        ("FAILED", 9, Cause.SIGNALLED, 9),
+        ("TIMEOUT", 15, Cause.TIME_LIMIT, 0),
+        ("OUT_OF_MEMORY", 9, Cause.MEMORY, 0),
+        ("CANCELLED", 15, Cause.STOPPED, 0),
+        ("NODE_FAIL", 0, None, 0),
+    ],
+)
+def test_ends_are_what_slurm_says(state: str, status: int, cause: Cause | None, code: int) -> None:
+    row = running(7, "n1", ended=60, exit=status)
+    (end,) = seen(replace(row, state=state)).jobs["7"].ended
+    assert (end.cause, end.code, end.ended) == (cause, code, 60_000_000)
+
+
+def test_one_that_was_cancelled_before_it_ran_has_no_end() -> None:
+    assert seen(job(7, "CANCELLED")).jobs == {}
+
+
+def test_a_closed_node_is_there_while_something_runs_on_it() -> None:
+    closed = replace(NODES[0], states=frozenset({"DRAIN", "MIXED"}), reason="fan")
+    view = seen(running(7, "n1"), nodes=(closed, NODES[1]))
+    assert [(node.machine.name, node.health) for node in view.nodes] == [
+        ("n1", Health.DRAINING),
+        ("n2", Health.READY),
+    ]
+    assert view.nodes[0].problem == "Slurm says: drain, mixed (fan)"
+    assert [node.machine.name for node in seen(nodes=(closed, NODES[1])).nodes] == ["n2"]
+
+
+def test_the_recorded_cluster_is_seen_as_it_is_imported() -> None:
+    view = Viewer().view(parse(load(SAVED)), 0)
+    assert view.weighed
+    assert {"1", "2", "3", "5", "16", "17", "22", "30"} <= view.jobs.keys()
+    assert view.apart["18"].why == "Slurm holds it (Dependency)"
+    assert {tenant.name: tenant.weight for tenant in view.tenants}["science"] == 60
+
+
+def test_readings_go_on_after_one_that_failed() -> None:
+    outputs, calls = load(SAVED), [0]
+
+    def asked(optional: bool) -> dict[str, str]:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise EngineError("squeue failed: Unable to contact slurm controller")
+        return {name: text for name, text in outputs.items() if optional or name != "accounts.txt"}
+
+    observer = Observer(1000, asked, lambda: "here")
+    try:
+        assert observer.identity == "slurm:here"
+        assert any("job 28 (count) is not understood" in each for each in observer.take_faults())
+        first = observer.view()
+        assert first is not None
+        while "what is shown is" not in _trouble(observer):
+            pass
+        while _trouble(observer):
+            pass
+        while (found := observer.view()) is None:
+            pass
+        assert found.tenants == first.tenants  # accounts are not asked for each time
+        assert list(observer.take_faults()) == []
+    finally:
+        observer.close()
+
+
+def _trouble(observer: Observer) -> str:
+    try:
+        observer.view()
+    except EngineError as error:
+        return str(error)
+    return ""
