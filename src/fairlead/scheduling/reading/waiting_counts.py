@@ -13,8 +13,9 @@ REASONS = ("nowhere", "limit", "prefers", "gang", "no_room")
 
 
 def waiting_tasks(core: Core) -> dict[str, int]:
-    """Tasks that wait, each job's under the first of these that is true of it: it can never run, a limit is reached, it waits for what it prefers, its tasks start together; for all others
-    there is no room. `Core.why` says more of one job, by looking at all machines."""
+    """Tasks that wait, each job's under the first of these that is true of it: it can never run, a
+    limit is reached, it waits for what it prefers, its tasks start together; for all others there
+    is no room. `Core.why` says more of one job, by looking at all machines."""
     state = core.state
     present = Jobs(core)
     jobs = present.slot

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairlead.model.errors import InternalError
 from fairlead.scheduling.kernels.memory.state import Records, State
-from fairlead.scheduling.kernels.memory.tables import FREE, MANY, NONE, SHARE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
 from fairlead.scheduling.state.plainly_possible import could_run
 from fairlead.scheduling.state.search_invariants import search_structures
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
