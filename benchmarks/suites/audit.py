@@ -83,7 +83,7 @@ def _input(trace: str) -> Input:
     from pathlib import Path
 
     from fairlead.audit.finding import Input
-    from fairlead.cli.common.workload_input import as_input
+    from fairlead.simulation.traces.backlog import as_input
     from fairlead.simulation.traces.registry import load
 
     beside = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -333,6 +332,7 @@ def _workloads(of: dict[str, Any], seed: int) -> list[Any]:
 def workload_of(of: dict[str, Any], seed: int) -> Any:
     """The workload that a description means, its jobs in memory."""
     from benchmarks.suites.online import in_memory
+    from fairlead.simulation.traces.build import every_nth_machine
     from fairlead.simulation.traces.registry import load
     from fairlead.simulation.workloads.registry import generate
 
@@ -344,27 +344,5 @@ def workload_of(of: dict[str, Any], seed: int) -> Any:
     options = {**of["set"], "seed": str(seed)}
     workload = load([data / name for name in of["files"]], options=options)
     if "thin" in of:
-        workload = thinned(workload, of["thin"])
+        workload = every_nth_machine(workload, of["thin"])
     return in_memory(workload)
-
-
-def thinned(workload: Any, every: int) -> Any:
-    """The workload on every so many-th of its machines of each capacity and labels."""
-    import numpy as np
-
-    table = workload.machines
-    seen: dict[Any, int] = {}
-    keep = []
-    for place, machine in enumerate(table.machine.tolist()):
-        alike = (tuple(table.capacity[place].tolist()), table.labels[machine])
-        keep.append(seen.get(alike, 0) % every == 0)
-        seen[alike] = seen.get(alike, 0) + 1
-    kept = np.array(keep, bool)
-    fewer = replace(
-        table,
-        time=table.time[kept],
-        machine=table.machine[kept],
-        kind=table.kind[kept],
-        capacity=table.capacity[kept],
-    )
-    return replace(workload, machines=fewer)

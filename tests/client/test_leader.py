@@ -139,3 +139,53 @@ def test_a_token_in_a_file_is_for_the_addresses_that_it_names(
     assert find_place("http://b:2,http://c:3", environ=known).token is None
     with pytest.raises(InputError, match="several with commas"):
         find_place("http://a:1,,http://b:2", environ=known)
+
+
+def told(*numbers: int, at: int) -> bytes:
+    """A stream that begins there, with launches of these numbers."""
+    text = f": hello\nid: {at}\n\n"
+    for number in numbers:
+        event = {"seq": number, "time": 1, "kind": "launch", "job": "a"}
+        text += f"id: {number}\nevent: launch\ndata: {json.dumps(event)}\n\n"
+    return text.encode()
+
+
+def test_events_go_on_at_the_one_that_leads_then() -> None:
+    """The first hangs up before anything happened; the second tells of what was missed."""
+    asked_for: list[tuple[int, str | None]] = []
+    streams = [told(at=6), told(7, 8, at=6), b'event: gone\ndata: {"since": 8}\n\n']
+
+    def answer(number: int) -> Callable[[Asked], Answer]:
+        def answered(asked: Asked) -> Answer:
+            leads = number == len(asked_for) % 2
+            if asked.path == "/v1/ready":
+                return Answer(200 if leads else 503, json.dumps({"ready": leads}).encode())
+            asked_for.append((number, asked.headers.get("Last-Event-ID")))
+            return Answer(body=streams[len(asked_for) - 1])
+
+        return answered
+
+    with ExitStack() as stack:
+        urls = [stack.enter_context(answering(answer(number)))[0] for number in (0, 1)]
+        with client(*urls, patience=30) as asking:
+            found = [each.since for each in asking.events()]
+    assert asked_for == [(0, None), (1, "6"), (0, "8")]
+    assert found == [7, 8, 8]
+
+
+def test_without_patience_events_end_with_their_stream() -> None:
+    with answering(lambda _: Answer(body=told(7, at=6))) as (url, asked), client(url) as asking:
+        assert [each.since for each in asking.events()] == [7]
+    assert len(asked) == 1
+
+
+def test_events_that_do_not_come_back_are_an_error_once_patience_ends() -> None:
+    def answer(asked: Asked) -> Answer:
+        return Answer(body=told(7, at=6), hang_up="Last-Event-ID" in asked.headers)
+
+    with answering(answer) as (url, asked), client(url, patience=0.5) as asking:
+        events = asking.events()
+        assert next(events).since == 7
+        with pytest.raises(UnreachableError):
+            next(events)
+    assert len(asked) > 1

@@ -19,7 +19,7 @@ from fairlead.client import (
     UnknownNameError,
     UnreachableError,
 )
-from fairlead.client.stream import events_of
+from fairlead.client.stream import Heard, events_of
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.wire.tokens import Role
@@ -284,8 +284,12 @@ def test_a_file_that_holds_no_certificate_is_refused(tmp_path: Path) -> None:
 
 def test_events_are_read_as_the_standard_says() -> None:
     whole = [": comment", "id: 1", "event: launch", 'data: {"a":', "data: 1}", "", "", "data:{}"]
-    lines = iter([*whole, "", "event: cut", "data: {}"])
-    assert list(events_of(lines)) == [("launch", {"a": 1}), ("message", {})]
+    lines = iter([*whole, "", ": only a place", "id: 7", "", "event: cut", "data: {}"])
+    assert list(events_of(lines)) == [
+        Heard("launch", {"a": 1}, "1"),
+        Heard("message", {}, ""),
+        Heard("message", None, "7"),
+    ]
 
 
 def test_an_event_that_is_no_json_is_an_error() -> None:

@@ -21,6 +21,7 @@ from fairlead.scheduling.transitions import TaskState
 from tests.reference.online import Decider
 from tests.reference.online_apply import RefusedError, apply
 from tests.reference.online_scales import FAIR, UNFAIR, rounded_scales
+from tests.reference.online_scores import SCORES
 from tests.reference.online_state import Measure, World
 
 SECOND = 10**6
@@ -30,7 +31,7 @@ MEASURES = (
     Measure("memory", Fraction(1)),
     Measure("gpu", Fraction(1, 4), piece=4),
 )
-PLACEMENTS = ("first-fit", "best-fit", "worst-fit", "alignment", "scarce-last", "price-guided")
+PLACEMENTS = tuple(SCORES)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,26 @@ EXACT: dict[str, dict[str, list[float]]] = {
     "choosy-fig6": {
         "α = 3, pickiness 0.85: wait ÷ mean task time, by the formula": [2 / 3 * 0.45**-0.5]
     },
+    "choosy-fig14": {
+        "exact shares of Hadoop, Spark, CUDA and MPI": [1 / 4, 1 / 4, 1 / 4, 1 / 4],
+        "exact shares of Hadoop, Spark and MPI": [3 / 8, 1 / 4, 3 / 8],
+    },
+    "tsf-table1": {
+        "cdrf: strategy-proofness": [0],
+        "tsf: single-resource fairness": [1],
+        "drfh: sharing incentive (an equal split)": [0],
+        "k-DF, Theorem 2: 2-DF is strategy-proof": [0],
+    },
+    "ours-unusable": {
+        "… half of the memory useless: DRFH counts it, so that A seems poor": [2],
+        "… TSF does not": [1],
+        "… under CDRF, which measures A by its half": [1 / 2],
+        "… machine by machine, where both split A's half": [1 / 3],
+    },
+    "ours-audit": {
+        "Alibaba, endless pods: under tsf nobody envies": [1],
+        "Alibaba, endless pods: under cdrf nobody envies": [0],
+    },
     "kdf-fig10": {"2-DF completes at least as many tasks as DRF": [1]},
     "kdf-fig12": {
         "tasks of job 1 that run at once": [159],

@@ -9,12 +9,12 @@ from typing import Any
 from fairlead.client.answers import Output, ServiceEvent
 from fairlead.client.batches import batches
 from fairlead.client.fairness import Fairness
-from fairlead.client.stream import events_of
+from fairlead.client.stream import follow
 from fairlead.client.transport import Query, address
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
-from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
+from fairlead.wire.events import ServerEvent
 from fairlead.wire.jobs import (
     Cancelled,
     Forgotten,
@@ -266,16 +266,18 @@ class Client(Fairness):
         return self._ask(Ready, "GET", "/v1/ready", good=(200, 503))
 
     def events(self, since: int | None = None) -> Iterator[ServiceEvent]:
-        """Follows events from now on, or from after the entry `since` of the journal. Ends with a
-        `gone`: read the lists anew, and follow from its `since`."""
-        headers = {} if since is None else {LAST_ID_HEADER: str(since)}
-        with self._transport.lines("/v1/events", headers=headers) as lines:
-            for name, data in events_of(lines):
-                if name == "gone":
-                    yield ServiceEvent(gone=True, since=data.get("since"))
-                    return
-                event = self._parse(ServerEvent, data)
-                yield ServiceEvent(event=event, since=event.seq)
+        """Follows events from now on, or from after the entry `since` of the journal; with patience
+        also over the loss of the connection or of the one that led, and nothing is left out. Ends
+        with a `gone`: read the lists anew, and follow from its `since`."""
+        at = None if since is None else str(since)
+        for heard in follow(self._transport, "/v1/events", at):
+            if heard.data is None:
+                continue
+            if heard.name == "gone":
+                yield ServiceEvent(gone=True, since=heard.data.get("since"))
+                return
+            event = self._parse(ServerEvent, heard.data)
+            yield ServiceEvent(event=event, since=event.seq)
 
 
 def new_key() -> str:

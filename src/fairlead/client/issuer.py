@@ -85,7 +85,7 @@ def ask_code(endpoint: str, client: str, scopes: list[str]) -> Code:
 def wait_for_tokens(
     endpoint: str, client: str, code: Code, sleep: Callable[[float], None] = time.sleep
 ) -> Mapping[str, Any]:
-    """What the token endpoint answers once the code was typed. Raises IssuerAnswerError, and
+    """The token endpoint's answer once the code was typed. Raises IssuerAnswerError, and
     NotAllowedError where it was turned down or too late."""
     form = {"grant_type": DEVICE, "device_code": code.device_code, "client_id": client}
     pause, waited = code.interval, 0.0

@@ -1,4 +1,4 @@
-"""What `fairlead login` keeps: JWTs of an issuer by the service that they are for, renewed by the
+"""The store of `fairlead login`: JWTs of an issuer by the service that they are for, renewed by the
 issuer before they end."""
 
 from __future__ import annotations

@@ -181,7 +181,6 @@ class Transport:
                 self._met = True
                 return found
             except UnreachableError as error:
-                self._settled = len(self._addresses) == 1
                 if error.sent and self.patience and not (self._settled or gave_up):
                     # It may have frozen, and it took `timeout` to give it up.
                     gave_up = True
@@ -204,19 +203,23 @@ class Transport:
         self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[Iterator[str]]:
         """The lines of an answer that does not end by itself. Raises ServiceError, also while
-        lines come; a service that sends nothing for three times `timeout` is gone."""
+        lines come; a service that sends nothing for three times `timeout` is gone, and where
+        another one may lead, after the first."""
         self._settle()
-        timeout = httpx2.Timeout(self.timeout, connect=5.0, read=3 * self.timeout)
+        silent = self.timeout if len(self._addresses) > 1 else 3 * self.timeout
+        timeout = httpx2.Timeout(self.timeout, connect=5.0, read=silent)
         with (
             self._sentences(),
             self._http.stream(
                 "GET", path, params=_params(query), headers=dict(headers or {}), timeout=timeout
             ) as answer,
         ):
+            self._note(answer)
             if answer.status_code != 200:
                 answer.read()
                 _tree(answer, self.place)
             yield _lines(answer.iter_bytes())
+        self._settled = len(self._addresses) == 1  # it ended: this one may lead no more
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -226,6 +229,7 @@ class Transport:
         except httpx2.TransportError as error:
             sentence = _unreachable(error, self.place, self.timeout)
             sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+            self._settled = len(self._addresses) == 1
             raise UnreachableError(sentence, sent=sent) from error
         except (httpx2.DecodingError, httpx2.InvalidURL) as error:
             raise AnswerError(f"{self.place.url} answers with noise: {error}") from error
@@ -357,11 +361,9 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
             f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
         )
     if status == 401:
-        how = (
-            "none is given: set FAIRLEAD_TOKEN"
-            if place.token is None
-            else "check FAIRLEAD_TOKEN, or ask for a new one"
-        )
+        how = "check FAIRLEAD_TOKEN, or ask for a new one"
+        if place.token is None:
+            how = "none is given: set FAIRLEAD_TOKEN"
         return NotAllowedError(f"{place.url} does not take the token; {how}", status)
     if status == 403:
         return NotAllowedError(text or "this token may not do that", status)

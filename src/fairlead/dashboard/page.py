@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 
 FOLDER = files("fairlead.dashboard") / "files"
-"""What pages are made of, and what the service serves as it is."""
+"""The parts of pages, which the service serves as it is."""
 
 _IMPORT = re.compile(r'^import (\{[^;]*?\}) from "\./(\w+)\.js";$', re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What the views draw, made of an allocation: classes, tenants, levels, and who fills what."""
+"""The views' picture of an allocation: classes, tenants, levels, and who fills what."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _first(pair: tuple[int, str | None]) -> tuple[int, bool, str]:
 
 
 def _total(machines: Iterable[Machine]) -> dict[str, float]:
-    """What the machines have together of each resource."""
+    """The amount of each resource that the machines have together."""
     total: dict[str, float] = {}
     for one in machines:
         for name, amount in one.capacity.items():

@@ -248,4 +248,4 @@ class FindsFaults(Protocol):
     """An engine that finds what should not be there, which an administrator wants to know."""
 
     def take_faults(self) -> Sequence[str]:
-        """What was found since the last call, a sentence each; the same one is told once."""
+        """The findings since the last call, a sentence each; the same one is told once."""

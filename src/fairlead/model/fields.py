@@ -175,6 +175,6 @@ ELSEWHERE = {
     "tenants": "make tenants with `fairlead tenants --apply`",
     "devices": "devices are set where the service is started",
 }
-"""What a submission does not hold."""
+"""The fields of a job that a submission does not hold."""
 
 SECTIONS = ("machines", "tenants", "devices", "jobs")

@@ -37,7 +37,7 @@ _MAKE: dict[str, Callable[..., Any]] = {"machine": Machine, "tenant": Tenant, "j
 
 
 Check = Callable[[Cluster, Sequence[Job]], Iterable[Mistake]]
-"""What somebody wants besides of what was read: mistakes about what is written or missing."""
+"""A caller's further wishes for what was read: mistakes about what is written or missing."""
 
 
 def read(

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 Part = tuple[int, int, str]
 Version = tuple[Part, ...]
-"""What compares as the version does. Each part says first of what kind it is."""
+"""A key that compares as the version does. Each part says first of what kind it is."""
 
 _BEFORE, _END, _REVISION, _AFTER, _LETTERS, _NUMBER = range(6)
 """The order of kinds: `~`, that nothing more comes, `-`, `^`, letters, a number."""

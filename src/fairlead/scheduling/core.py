@@ -119,7 +119,7 @@ class Core(SlotCore):
         return why(self.state, self.ids, job, told)
 
     def prospects(self) -> Prospects:
-        """What there is to say of jobs before they are submitted, of which `job_mistakes` has
+        """Remarks on jobs before they are submitted, of which `job_mistakes` has
         nothing to say: whether they could ever run on the machines that are there."""
         return Prospects(self.book)
 

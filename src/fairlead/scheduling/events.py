@@ -132,7 +132,7 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What the exact allocation says of one job on machines that are alike, in integers.
+    """Advice of the exact allocation for one job on machines that are alike, in integers.
 
     `rank` orders pairs of job and machine: 0 where the reduced costs of all levels are zero, then
     1, 2 … in the lexicographic order of the levels' costs; equal costs have equal ranks. `target`

@@ -23,7 +23,7 @@ class TaskState(IntEnum):
 
 
 class TaskChange(IntEnum):
-    """What happens to a task: decisions (launch, stop, drop) and what engines report."""
+    """Transitions of a task: decisions (launch, stop, drop) and what engines report."""
 
     LAUNCH = 0
     STARTED = 1
@@ -45,7 +45,7 @@ class MachineState(IntEnum):
 
 
 class MachineChange(IntEnum):
-    """What happens to a machine."""
+    """Transitions of a machine."""
 
     JOINED = 0
     DRAINED = 1

@@ -45,6 +45,9 @@ def keep(study: Study, found: Findings, out: Path, *, quick: bool, seconds: floa
         plot = drawn(picture)
         write_whole(there / f"{picture.name}.png", plot.png)
         write_whole(there / f"{picture.name}.svg", plot.svg)
+    for name, text in found.files.items():
+        (there / name).parent.mkdir(exist_ok=True)
+        write_whole(there / name, text)
     write_whole(there / PAGE, page(study, found, quick=quick, seconds=seconds))
     about = {"version": __version__, "quick": quick, "seconds": round(seconds, 3)}
     write_whole(there / DONE, json_text({**tree(study, found.rows), **about}) + "\n")

@@ -25,7 +25,8 @@ def page(study: Study, found: Findings, *, quick: bool, seconds: float) -> str:
     lines = [f"# {heading(study)}", "", study.shows, ""]
     for picture in found.pictures:
         lines += [f"![{picture.title}]({picture.name}.png)", "", f"*{picture.caption}*", ""]
-    lines += ["| claim | the paper | here | verdict |", "|---|---|---|---|"]
+    theirs = "the paper" if study.figure else "expected"
+    lines += [f"| claim | {theirs} | here | verdict |", "|---|---|---|---|"]
     lines += [_line(row) for row in found.rows]
     assumes = (*study.assumes, *found.notes)
     if assumes:
@@ -68,6 +69,8 @@ def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterat
     if found.tables:
         files = ", ".join(f"[{table.name}.csv]({table.name}.csv)" for table in found.tables)
         yield f"data: {files}"
+    if found.files:
+        yield f"files: {', '.join(f'[{name}]({name})' for name in found.files)}"
 
 
 def index(done: Sequence[tuple[Study, Sequence[Row]]], missing: Sequence[tuple[Study, str]]) -> str:

@@ -9,11 +9,24 @@ from fairlead.model.errors import InputError
 from fairlead.studies.study import Study
 
 STUDIES = {
-    "tsf": ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7"),
-    "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "schedulers"),
+    "tsf": ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "google", "table1"),
+    "choosy": (
+        "fig1",
+        "fig2",
+        "fig3",
+        "fig4",
+        "fig5",
+        "fig6",
+        "fig7",
+        "schedulers",
+        "fig10",
+        "fig14",
+        "fig15",
+    ),
     "drf": ("demands", "fig3", "alternatives", "slots"),
     "kdf": ("table1", "fig9", "fairness", "fig4", "fig10", "table3", "fig12"),
-    "cdrf": ("fig1", "fig2", "fig3", "section3", "theorems"),
+    "cdrf": ("fig1", "fig2", "fig3", "section3", "theorems", "promises"),
+    "ours": ("audit", "gpu", "placement", "growth", "unusable"),
 }
 """The studies of each paper: the modules in its folder."""
 

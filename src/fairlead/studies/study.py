@@ -40,6 +40,8 @@ class Findings:
     pictures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Further files by their path in the study's folder: witnesses, say."""
 
 
 class Spread(Protocol):

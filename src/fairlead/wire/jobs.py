@@ -103,7 +103,7 @@ class Submitted(ResponseBody):
 
 
 class Submission(RequestBody):
-    """What is submitted: as a file of jobs, of which this is the JSON form. The fields of a job are
+    """A submission: as a file of jobs, of which this is the JSON form. The fields of a job are
     in the reference of the input; `tasks` and `command` are needed."""
 
     jobs: list[dict[str, Any]] = Field(min_length=1)

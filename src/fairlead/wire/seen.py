@@ -1,4 +1,4 @@
-"""What a token may see of others: each field of every answer, and who is told it."""
+"""The fields that a token may see of others: each field of every answer, and who is told it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairlead.wire.shape import ResponseBody
 
 
 class Seen(Enum):
-    """Who is told a field."""
+    """The readers of a field."""
 
     ALL = "all"  # who may use the route
     OWNER = "owner"  # of what it is about: its tenant, those above it, and admins

@@ -20,13 +20,13 @@ Amounts = dict[str, str]
 
 
 class RequestBody(BaseModel):
-    """What a client asks. A field that is not known is a mistake, and nothing is converted."""
+    """A client's request. A field that is not known is a mistake, and nothing is converted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class ResponseBody(BaseModel):
-    """What the service answers. Within a version of a schema, fields may be added: a client leaves
+    """The service's answer. Within a version of a schema, fields may be added: a client leaves
     alone what it does not know."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, serialize_by_alias=True)

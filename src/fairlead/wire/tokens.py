@@ -11,7 +11,7 @@ from fairlead.wire.shape import Moment, RequestBody, ResponseBody
 
 
 class Role(Enum):
-    """What a token may do."""
+    """The rights of a token."""
 
     ADMIN = "admin"  # everything
     TENANT = "tenant"  # act on its tenant and those below it, see what a viewer sees
@@ -63,7 +63,7 @@ LONGEST = 4000
 
 
 class SessionToken(RequestBody):
-    """Who signs in: a token, or the JWT of the issuer."""
+    """The one that signs in: a token, or the JWT of the issuer."""
 
     token: str = Field(min_length=1, max_length=LONGEST)
 

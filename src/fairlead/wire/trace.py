@@ -24,7 +24,7 @@ class Parent:
 
 
 def parent_of(text: object) -> Parent | None:
-    """What a traceparent says; None where it is none: then the trace begins here."""
+    """The content of a traceparent; None where it is none: then the trace begins here."""
     found = _FORM.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None

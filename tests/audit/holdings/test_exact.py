@@ -16,12 +16,12 @@ from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.pareto import improved, proved_fair
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.tenant_shares import falls
-from fairlead.audit.table.instances import Family, instance
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.shares import Tasks
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.analysis.improve_exact import Space, most_of
+from fairlead.studies.properties.inputs import Family, instance
 from tests.audit.build import audited, given, judged, made_whole, witness_of
 from tests.papers.cases import job, machines
 

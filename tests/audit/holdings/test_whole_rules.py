@@ -17,9 +17,6 @@ from fairlead.audit.outcome import InWhole, Options, Outcome, Shown, rule_of, so
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_lies import directed, scene_of, too_small
 from fairlead.audit.properties.strategy_value import gets
-from fairlead.audit.table.draw import draw_table
-from fairlead.audit.table.instances import Family, instance
-from fairlead.audit.table.whole import WHOLE_COLUMNS, WHOLE_ROWS, whole_paper_says
 from fairlead.audit.witness.file import witness_from_json, witness_json
 from fairlead.audit.witness.replay import Again, replay
 from fairlead.audit.witness.shrink import shrink
@@ -30,6 +27,9 @@ from fairlead.model.shares import Tasks
 from fairlead.model.values import FrozenMap
 from fairlead.sharing.rules.registry import MECHANISMS, POLICIES
 from fairlead.sharing.whole_tasks.registry import whole_names
+from fairlead.studies.properties.inputs import Family, instance
+from fairlead.studies.properties.search import search_table
+from fairlead.studies.properties.whole import CLAIMED, WHOLE_COLUMNS, WHOLE_ROWS
 from tests.audit.build import asked_of, given, made_whole, witness_of
 from tests.audit.test_contract import FEW, INPUTS, keeps_its_promises
 from tests.cli.commands.test_allocate import run, schema
@@ -243,7 +243,7 @@ def test_the_search_finds_what_is_planted(tmp_path: Path, name: str, row: str) -
     file = tmp_path / "planted.py"
     file.write_text(PLANTED, encoding="utf-8")
     rows = [each for each in WHOLE_ROWS if each.name == row]
-    table = draw_table([f"{file}:{name}"], 20, 1, rows, tasks=Tasks.WHOLE)
+    table = search_table([f"{file}:{name}"], 20, 1, rows, tasks=Tasks.WHOLE)
     assert table.cells[f"{file}:{name}", row].witness is not None
 
 
@@ -259,7 +259,7 @@ KNOWN = {
 @pytest.mark.parametrize("rule", KNOWN)
 def test_the_search_finds_every_known_violation(rule: str) -> None:
     rows = [each for each in WHOLE_ROWS if each.name in KNOWN[rule]]
-    table = draw_table([rule], 200, 1, rows, tasks=Tasks.WHOLE)
+    table = search_table([rule], 200, 1, rows, tasks=Tasks.WHOLE)
     missing = [row for (_, row), cell in table.cells.items() if cell.witness is None]
     assert missing == []
 
@@ -270,9 +270,9 @@ def test_what_the_paper_claims_survives(rule: str, cases: int) -> None:
     rows = [
         row
         for row in WHOLE_ROWS
-        if whole_paper_says(rule, row.name) and row.name != "population-monotonicity"
+        if row.name in CLAIMED.get(rule, ()) and row.name != "population-monotonicity"
     ]
-    table = draw_table([rule], 10 * cases, 7, rows, tasks=Tasks.WHOLE)
+    table = search_table([rule], 10 * cases, 7, rows, tasks=Tasks.WHOLE)
     assert [row for (_, row), cell in table.cells.items() if cell.witness] == []
     assert all(cell.judged == 10 * cases for cell in table.cells.values())
 
@@ -280,7 +280,7 @@ def test_what_the_paper_claims_survives(rule: str, cases: int) -> None:
 def test_the_moving_knife_keeps_its_part_with_constraints_and_few_tasks(cases: int) -> None:
     # The paper claims it for jobs without either.
     rows = [row for row in WHOLE_ROWS if row.name == "sharing-incentive-constrained"]
-    table = draw_table(["moving-knife"], 40 * cases, 7, rows, tasks=Tasks.WHOLE)
+    table = search_table(["moving-knife"], 40 * cases, 7, rows, tasks=Tasks.WHOLE)
     (cell,) = table.cells.values()
     assert cell.witness is None
     assert cell.judged == 40 * cases
@@ -372,18 +372,6 @@ def test_a_mechanism_for_whole_tasks_is_not_judged_as_divisible(
     file.write_text(FILE, encoding="utf-8")
     assert main(["audit", str(file), "--policy", "cdrf-lottery"]) == Exit.BAD_INPUT
     assert "write --tasks whole, too" in capsys.readouterr().err
-
-
-def test_the_command_draws_the_table_of_whole_tasks(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["audit", "--table", "--tasks", "whole", "--trials", "4", "--shrink", "0"]
-    words += ["--policy", "cdrf-lottery,moving-knife", "--property", "pareto-optimality"]
-    tree = json.loads(run(capsys, *words, "--json"))
-    schema("audit-table-1.json").validate(tree)
-    assert tree["tasks"] == "whole"
-    rows = {one["row"]: one for one in tree["cells"] if one["policy"] == "moving-knife"}
-    assert rows["pareto-optimality-before"]["note"] == "nothing is drawn"
-    assert rows["pareto-optimality"]["verdict"] == "violated"
-    assert "whole tasks" in run(capsys, *words)
 
 
 def test_the_rows_are_the_properties_that_mean_something() -> None:

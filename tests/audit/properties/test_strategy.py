@@ -16,13 +16,13 @@ from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_least import MOST, least, room_for
 from fairlead.audit.properties.strategy_lies import directed, scale_tasks, scene_of
 from fairlead.audit.properties.strategy_value import claims_of, gets
-from fairlead.audit.table.instances import Family, instance
 from fairlead.audit.witness.file import witness_from_json, witness_json
 from fairlead.audit.witness.replay import Again, replay
 from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.studies.properties.inputs import Family, instance
 from tests.audit.build import given, shown_again, witness_of
 from tests.papers.cases import job, machines
 from tests.papers.test_tsf import FIGURE_2, U1, U2, U2_LIES

@@ -161,8 +161,6 @@ def test_all_commands_of_the_examples_can_be_audited(capsys: pytest.CaptureFixtu
         (("--set", "hours=1"), "write --trace, too"),
         (("--unlimited",), "write --trace, too"),
         (("--deal", "--pool", "A=m1"), "write one of them"),
-        (("--table", "--deal"), "it draws its own"),
-        (("--table", "--format", "swim"), "it draws its own"),
         (("--trace",), "trace"),
         (("--shrink", "-1"), "--shrink -1 is too small"),
         (("--pool", "A"), "write TENANT=MACHINES"),

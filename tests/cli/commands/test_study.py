@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.commands.study import _spread
+from fairlead.cli.commands.study import _spread, _spread_on_ray
 from fairlead.cli.main import Exit, main
 from fairlead.studies import registry
+from fairlead.studies.properties.shown import slug
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.run import run_all
 from fairlead.studies.study import Setting, Study
@@ -89,6 +90,15 @@ def test_without_its_data_a_study_says_how_to_obtain_it(
     (outcome,) = run_all([needs], Setting(), tmp_path / "out")
     assert "clusterdata-2011-2" in outcome.refused
     assert "clusterdata-2011-2" in (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_parts_are_done_on_ray_in_their_order() -> None:
+    pytest.importorskip("ray")
+    heard: list[tuple[int, int]] = []
+    with _spread_on_ray(lambda done, parts: heard.append((done, parts))) as spread:
+        assert spread(slug, ["kdf(k=3)", "tsf", "2df"]) == ["kdf-k-3", "tsf", "2df"]
+    assert heard == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_who_waits_hears_of_each_part_that_is_done() -> None:

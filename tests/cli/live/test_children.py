@@ -24,7 +24,7 @@ STUDY = (
     "--repeat",
     "2",
 )
-TABLE = ("audit", "--table", "--trials", "100000")
+TABLE = ("study", "cdrf-promises")  # minutes
 
 
 def process_of(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
@@ -87,6 +87,7 @@ def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) 
         assert said.splitlines()[-1] == "interrupted"
         assert "Traceback" not in said, said
         assert tables(tmp_path) == []
+        assert list(tmp_path.rglob("run.json")) == []  # no worker went on to another run
 
 
 @pytest.mark.slow
@@ -121,7 +122,7 @@ def test_what_nohup_runs_is_not_ended_by_a_closed_terminal(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_workers_of_a_table_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
+def test_workers_of_a_paper_s_table_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     process = process_of(TABLE, tmp_path)
     found = with_processes(
         process.pid, lambda: sum(each.cpu_times().user > 1 for each in below(process.pid)) >= 2

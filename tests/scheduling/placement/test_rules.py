@@ -30,12 +30,21 @@ from fairlead.scheduling.events import (
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, placement_names
 from fairlead.scheduling.state.ids import Unit
+from tests.reference.online_scores import SCORES
 from tests.scheduling.exact_shares import advise
 from tests.scheduling.loop import run
+from tests.vopr.plan import PLACEMENTS
 
 RULES = placement_names()
+NOT_IN_LIVES = {"alignment"}
+"""Differs from the other fits in nothing but its score, which the core's sequences look at."""
 SECOND = 10**6
 UNITS = (Unit("cpu", Fraction(1, 2)), Unit("memory"), Unit("gpu"))
+
+
+def test_every_rule_has_its_score_once_more_and_is_drawn() -> None:
+    assert {*SCORES} == {*RULES}
+    assert {*RULES} - {*PLACEMENTS} == NOT_IN_LIVES
 
 
 @dataclass

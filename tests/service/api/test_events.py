@@ -39,7 +39,7 @@ async def follow(
             *whole, left = left.split("\n\n")
             for block in whole:
                 if block.startswith(":"):
-                    yield block
+                    yield block.partition("\nid:")[0]
                     continue
                 lines = dict(line.split(": ", 1) for line in block.split("\n"))
                 yield Told(int(lines["id"]), lines["event"], json.loads(lines["data"]))
@@ -201,3 +201,16 @@ def test_streams_end_when_the_service_stops(stage: Stage) -> None:
         return found
 
     assert stage.run(listened()) == [": fairlead"]
+
+
+def test_a_stream_says_at_once_from_where_on_it_tells(stage: Stage) -> None:
+    """So that who loses it before anything happened misses nothing."""
+    stage.submit("before", "vision")
+
+    async def first() -> str:
+        given = {"Authorization": f"Bearer {stage.tokens['root']}"}
+        async with aclosing(stream(stage.app, "/v1/events", given)) as parts:
+            return (await anext(parts)).decode()
+
+    last = stage.service.records.seq
+    assert stage.run(first()) == f": fairlead\nid: {last}\n\n"

@@ -17,12 +17,13 @@ import psycopg
 import pytest
 
 from fairlead.client.client import Client
-from fairlead.client.errors import NotLeadingError
+from fairlead.client.errors import BusyError, NotLeadingError
 from fairlead.client.transport import TAKEOVER
 from fairlead.model.job import Job
-from fairlead.service.journal.leases import RUN_OUT
+from fairlead.service.journal.leases import RUN_OUT, TRUST
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
+from tests.service.failovers import Way
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -116,6 +117,31 @@ def test_a_leader_that_cannot_write_is_not_ready(database: str, tmp_path: Path) 
         until(lambda: leads(served.url))
 
 
+def test_a_leader_whose_database_hangs_answers_what_it_knows_and_how_old_that_is(
+    database: str, tmp_path: Path
+) -> None:
+    """Nothing goes through, and nobody is told: neither the beats nor an append come back."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    way = Way(tmp_path / "way", Path(database.rpartition("host=")[2]))
+    place = f"{database.partition('?')[0]}?host={way.folder}"
+    with serving(tmp_path, "--cluster", "cluster.yaml", "--journal", place, "--no-auth") as served:
+        with Client(served.url) as client:
+            client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+            assert client.age is None
+        way.stalled = True
+        until(lambda: not leads(served.url))
+        found = get(served.url, "/v1/jobs?all=true")
+        assert [job["name"] for job in found.json()["jobs"]] == ["x"]
+        assert float(found.headers["fairlead-age"]) > TRUST
+        with Client(served.url) as client, pytest.raises(BusyError, match="journal"):
+            client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
+        way.stalled = False
+        until(lambda: leads(served.url))
+        assert "fairlead-age" not in get(served.url, "/v1/jobs").headers
+        with Client(served.url) as client:
+            client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
+
+
 def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
     words = ["--state", "state", "--cluster", "cluster.yaml"]
@@ -160,6 +186,21 @@ def running(process: int) -> bool:
 
 def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> None:
     assert RUN_OUT + 4 <= 10 < TAKEOVER
+
+
+def test_one_in_the_background_says_that_it_follows_and_whom(database: str, tmp_path: Path) -> None:
+    words = ("--cluster", "cluster.yaml", "--journal", database, "--listen", "127.0.0.1:0")
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    try:
+        first = fairlead(tmp_path, "serve", *words, "--state", "a", "--detach")
+        assert first.stdout.startswith("serving on http://"), first.stderr
+        leader = (tmp_path / "a" / "address").read_text().strip()
+        second = fairlead(tmp_path, "serve", *words, "--state", "b", "--detach")
+        assert second.stdout.startswith(f"following the service that leads at {leader}; reads")
+    finally:
+        for name in ("b", "a"):
+            stopped = fairlead(tmp_path, "stop", "--state", name)
+            assert stopped.returncode == 0, stopped.stderr
 
 
 def test_one_that_was_overtaken_says_that_it_waits_for_the_database_and_then_follows(

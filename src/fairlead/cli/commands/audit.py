@@ -27,7 +27,6 @@ examples:
   fairlead audit cluster.yaml jobs.yaml --witness witnesses/
   fairlead audit cluster.yaml jobs.yaml --html audit.html
   fairlead audit --replay witnesses/cdrf-envy-freeness.json
-  fairlead audit --table --trials 100
   fairlead audit cluster.yaml jobs.yaml --tasks whole --policy tsf,cdrf-lottery,moving-knife
   fairlead audit --live    of a running service: who is short now, and why
 
@@ -38,7 +37,7 @@ changes were tried and none violated the property, which proves nothing.
 POLICIES = "tsf,cdrf,drfh,drf"
 WHOLE = "tsf,cdrf,cdrf-lottery,shapley-folkman,moving-knife"
 TRIES = 200
-TRIALS, INPUTS = 20, 100
+TRIALS = 20
 SMALL = 5_000
 """Jobs times machines up to which witnesses are made smaller if nothing is said: every try is an
 allocation."""
@@ -57,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlimited",
         action="store_true",
-        help="with --trace or --table: judge as if no job ever ran out of tasks",
+        help="with --trace: judge as if no job ever ran out of tasks",
     )
     parser.add_argument(
         "--set",
@@ -100,8 +99,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--trials",
         type=int,
         metavar="N",
+        default=TRIALS,
         help=f"changes to try at most for each property that is searched, the smallest lies not"
-        f" counted (default: {TRIALS}); with --table inputs of each kind (default: {INPUTS})",
+        f" counted (default: {TRIALS})",
     )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="of what is drawn (default: 1)"
@@ -122,12 +122,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--replay", metavar="WITNESS", help="show a witness again, from its file alone"
     )
-    parser.add_argument(
-        "--table",
-        action="store_true",
-        help="no file: look for witnesses against every property of every policy (or of those"
-        " named) in small inputs, and draw the papers' table",
-    )
     what = "who has less than is guaranteed now, in a running service, and why"
     add_live(parser, what, "--strict")
 
@@ -143,23 +137,21 @@ def run(args: argparse.Namespace) -> int:
         from fairlead.cli.commands.audit_live import run_live
 
         return run_live(args)
-    if args.html is not None and (args.table or args.replay is not None):
+    if args.html is not None and args.replay is not None:
         raise InputError("--html draws the verdicts on an input", "give its file")
     check_target("html", args.html, args.files)
     if args.replay is not None:
         return _replay(args)
-    if not args.files and not args.table:
-        right = "give a file, or --table, --replay WITNESS or --live"
+    if not args.files:
+        right = "give a file, or --replay WITNESS or --live"
         raise InputError("no file is given", right)
     for name, least in (("trials", 1), ("seed", 0), ("shrink", 0)):
         value = getattr(args, name)
         if value is not None and value < least:
             raise InputError(f"--{name} {value} is too small", f"write at least {least}")
-    if args.table:
-        return _table(args)
     given, notes = _read_input(args)
     rules = _rules(args.policy or [WHOLE if args.tasks == "whole" else POLICIES], args.tasks)
-    options = Options(trials=args.trials or TRIALS, seed=args.seed)
+    options = Options(trials=args.trials, seed=args.seed)
     found: list[Finding] = []
     refused: list[Refused] = []
     with _progress() as tell:
@@ -206,7 +198,7 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     if args.trace:
         from fairlead.cli.commands.trace import assignments
-        from fairlead.cli.common.workload_input import as_input
+        from fairlead.simulation.traces.backlog import as_input
         from fairlead.simulation.traces.registry import load
 
         workload = load(args.files, args.format, assignments(args.set or []))
@@ -308,36 +300,6 @@ def _smaller(
 
 def _moment(finding: Finding) -> str:
     return "" if finding.lottery is None else f"-{finding.lottery.value}"
-
-
-def _table(args: argparse.Namespace) -> int:
-    """Draws the papers' table."""
-    from fairlead.audit.table.draw import with_smaller
-    from fairlead.cli.text import audit_table
-
-    about_a_trace = args.trace or args.format is not None or args.set is not None
-    if args.files or args.pool or args.deal or about_a_trace:
-        raise InputError("--table takes no input", "it draws its own: leave the rest out")
-    with _progress() as tell:
-        table = audit_table.judge_table(
-            [rule.spec for rule in _rules(args.policy or [], args.tasks)],
-            _words(args.property or ()),
-            args.trials or INPUTS,
-            args.seed,
-            tell,
-            args.tasks,
-            args.unlimited,
-        )
-        tell("smaller witnesses")
-        table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)
-    _keep(args, ((policy, row, cell.witness) for (policy, row), cell in table.cells.items()))
-    say_result(
-        args.json,
-        lambda: audit_table.tree(table),
-        lambda screen: audit_table.lines(table, screen),
-    )
-    violations = any(cell.witness is not None for cell in table.cells.values())
-    return Exit.REFUTED if args.strict and violations else Exit.OK
 
 
 def _replay(args: argparse.Namespace) -> int:

@@ -128,7 +128,7 @@ def tree(outcomes: Sequence[Outcome]) -> dict[str, object]:
 
 
 def drawn(cluster: Cluster, jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """What the page of a comparison draws: the comparison, and a picture of each allocation."""
+    """The picture of a comparison's page: the comparison, and a picture of each allocation."""
     from fairlead.dashboard.picture import picture
 
     pictures = [

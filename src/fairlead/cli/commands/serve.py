@@ -213,12 +213,16 @@ def detach(plan: Plan, words: list[str]) -> int:
             process.terminate()
             process.wait()
         raise
+    what = f"{'waiting' if beside else 'serving'} on {address.read_text(encoding='ascii').strip()}"
+    if plan.shared:  # it may follow: it says so a moment later
+        while (greeting := lines.greeting()) is None and time.monotonic() < until:
+            time.sleep(0.05)
+        if greeting is not None and greeting.startswith("following "):
+            what = greeting
     lines.show_news()
-    url = address.read_text(encoding="ascii").strip()
-    what = "waiting" if beside else "serving"
     say(
         [
-            f"{what} on {url}, in the background (process {process.pid})",
+            f"{what}, in the background (process {process.pid})",
             f"state in {plan.state}, its log in {log}",
             "`fairlead stop` stops it; tasks go on running",
         ]

@@ -22,6 +22,7 @@ examples:
   fairlead study tsf-fig2              the data, the picture and the page, in studies/tsf-fig2
   fairlead study tsf-fig2 --json       what the paper has, what came out, and the verdict
   fairlead study all --quick           all of them, smaller where anything is drawn
+  fairlead study all --on ray          spread over the Ray cluster that RAY_ADDRESS names
 
 `fairlead study all` goes on where it was stopped: studies that this version has made in the folder
 are not made again.
@@ -45,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help=f"where each study's folder is written (default: {OUT})",
     )
+    parser.add_argument("--on", choices=["ray"], help="spread the parts over a Ray cluster")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
 
 
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
     need("matplotlib")
     out = Path(OUT if args.out is None else args.out)
-    outcomes = _run(studies, out, quick=args.quick, resumed=args.name == ALL)
+    outcomes = _run(studies, out, quick=args.quick, resumed=args.name == ALL, ray=args.on == "ray")
     say_result(
         args.json,
         lambda: tree(outcomes, of_all=args.name == ALL),
@@ -75,13 +77,15 @@ def _list(args: argparse.Namespace) -> int:
     from fairlead.cli.text.study import list_lines, list_tree
     from fairlead.studies.registry import every
 
-    if args.quick or args.out is not None:
-        raise InputError(f"`{LIST}` runs nothing", "leave --quick and --out out")
+    if args.quick or args.out is not None or args.on is not None:
+        raise InputError(f"`{LIST}` runs nothing", "leave --quick, --out and --on out")
     say_result(args.json, lambda: list_tree(every()), lambda screen: list_lines(every(), screen))
     return 0
 
 
-def _run(studies: Sequence[Study], out: Path, *, quick: bool, resumed: bool) -> list[Outcome]:
+def _run(
+    studies: Sequence[Study], out: Path, *, quick: bool, resumed: bool, ray: bool
+) -> list[Outcome]:
     """Runs the studies, with a bar on a terminal that says which one runs and how many of its parts
     are done."""
     from tqdm import tqdm
@@ -107,12 +111,30 @@ def _run(studies: Sequence[Study], out: Path, *, quick: bool, resumed: bool) -> 
             else:
                 bar.update(outcome.study.weight)
 
-        with _spread(tell) as spread:
+        with (_spread_on_ray if ray else _spread)(tell) as spread:
             setting = Setting(quick=quick, spread=spread)
             if resumed:
                 return run_all(studies, setting, out, begin, end)
             begin(studies[0])
             return [run_one(studies[0], setting, out)]
+
+
+@contextmanager
+def _spread_on_ray(tell: Callable[[int, int], object]) -> Iterator[Spread]:
+    """Applies functions on a Ray cluster, which is joined at once; `tell` hears how many of the
+    parts are done, and of how many. Files that parts read must be there under the same path."""
+    from fairlead.simulation.studies.on_ray import joined
+
+    with joined() as away:
+
+        def everywhere(function: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+            done: dict[int, Any] = {}
+            for place, one in away(function, parts):
+                done[place] = one
+                tell(len(done), len(parts))
+            return [done[place] for place in range(len(parts))]
+
+        yield everywhere
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.words import listing
 
 KINDS = {"int": "a whole number"}
-"""What a value must be, by the name of the function that reads it."""
+"""The form that a value must have, by the name of the function that reads it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _said(self, message: str) -> tuple[str, str]:
-        """What the library said in its own words, as a sentence and a hint, which may be empty."""
+        """The library's own words, as a sentence and a hint, which may be empty."""
         if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL):
             first = unknown[1].split()[0]
             if self.runs_command:

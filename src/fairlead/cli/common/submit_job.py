@@ -48,7 +48,7 @@ class WrittenJobs:
     place: Callable[[About], Place | None]
 
     def placed(self, mistakes: Iterable[Mistake]) -> InputError:
-        """What the service says of them, with its places, in their order."""
+        """The service's remarks on them, with its places, in their order."""
         found = [replace(each, place=each.place or self.place(each.about)) for each in mistakes]
         names = {job.name: number for number, job in enumerate(self.jobs)}
 
@@ -128,7 +128,7 @@ def job_of_command(args: argparse.Namespace) -> WrittenJobs:
 
 
 def _demand(args: argparse.Namespace, mistakes: Mistakes) -> dict[str, str]:
-    """What a task needs, each resource said once; a CPU where nothing is said of it."""
+    """The demand of a task, each resource said once; a CPU where nothing is said of it."""
     demand: dict[str, str] = {}
     options: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""What a check is asked about, and what it found."""
+"""The subject of a check, and its finding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found, in a sentence, and what to do where it is not well."""
+    """A finding in a sentence, and what to do where it is not well."""
 
     state: State
     text: str

@@ -39,7 +39,7 @@ CHECKS: dict[str, Check] = {
 
 
 def examine(subject: Subject) -> Iterator[tuple[str, Finding]]:
-    """What each check found. One that cannot look says so, and the others go on."""
+    """The findings of the checks. One that cannot look says so, and the others go on."""
     for name, check in CHECKS.items():
         try:
             yield name, check(subject)

@@ -14,8 +14,9 @@ LEFT = (
     *(FILE, f"{FILE}-head", f"{FILE}-wal", f"{FILE}-shm", "journal-head"),
     *("admin-token", "shares-history", "ray.json", "local/output"),
 )
-"""What a service with a journal leaves in its state folder, and another journal must not find: the
-numbers of its jobs begin with 1 again, and so do the names of its tasks' outputs and folders."""
+"""The files that a service with a journal leaves in its state folder, and another journal must not
+find: the numbers of its jobs begin with 1 again, and so do the names of its tasks' outputs and
+folders."""
 
 ENGINE = "local/engine"
 """The local engine's name. It stays, so that the tasks which still run are known, and stopped."""

@@ -11,12 +11,15 @@ from fairlead.cli.serving.process import WARNING
 NEWS = (SAID, WARNING)
 """How lines begin that are shown as they come: how far it is, and what is no good sign."""
 
+GREETINGS = ("serving ", "following ")
+"""How a service begins to say what it does, once it listens."""
+
 LONGEST = 20_000
 """Bytes of it that are read at once."""
 
 
 class ServiceLog:
-    """What one start writes to the log, from this byte on."""
+    """The lines that one start writes to the log, from this byte on."""
 
     def __init__(self, file: Path, start: int) -> None:
         self._file, self._start, self._shown = file, start, start
@@ -35,6 +38,14 @@ class ServiceLog:
         for line in self._read(self._start).decode("utf-8", "replace").splitlines():
             if not line.startswith(NEWS):
                 complain(line)
+
+    def greeting(self) -> str | None:
+        """The line in which it says what it does, which is among the last; None before it did."""
+        start = max(self._start, self._file.stat().st_size - LONGEST)
+        for line in self._read(start).decode("utf-8", "replace").splitlines():
+            if line.startswith(GREETINGS):
+                return line
+        return None
 
     def _read(self, start: int) -> bytes:
         with self._file.open("rb") as file:

@@ -37,8 +37,8 @@ HEAD = "journal-head"
 
 
 class ServiceMaker:
-    """What is opened here is closed by `open_`, or by the service that has it. `notes`: lines on
-    the engine."""
+    """All that is opened here is closed by `open_`, or by the service that has it. `notes`: lines
+    on the engine."""
 
     def __init__(
         self,
@@ -123,7 +123,10 @@ class ServiceMaker:
             adviser, history = self._open_adviser(opened), None
             if self._plan.shared:  # else the one that leads keeps it in this folder
                 history = self._open_history(opened)
-            follower = Follower(contender, self._settings, adviser, self._metrics, history)
+            follower = Follower(
+                *(contender, self._settings, adviser, self._metrics, history),
+                leader=contender.look().leader,
+            )
             self._check_clock(follower.records.time)
             follower.listeners.extend(self._listeners)
             opened.pop_all()

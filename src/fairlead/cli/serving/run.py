@@ -87,14 +87,14 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
 
 @dataclass(frozen=True)
 class Away:
-    """What one that was overtaken cannot reach, so that it does not follow yet."""
+    """The servers that one that was overtaken cannot reach, so that it does not follow yet."""
 
     journal_trouble: str = ""
     engine_trouble: str = ""
 
     @classmethod
     def because_of(cls, error: JournalError | EngineError) -> Away:
-        """What the error is about."""
+        """The subject of the error."""
         if isinstance(error, EngineError):
             return cls(engine_trouble=str(error))
         return cls(journal_trouble=str(error))

@@ -61,7 +61,7 @@ def finding_tree(finding: Finding) -> dict[str, object]:
 def page_tree(
     found: Sequence[Finding], refused: Sequence[Refused], given: Input, notes: Sequence[str]
 ) -> dict[str, object]:
-    """What the page of an audit draws: of each property under each policy the verdict in a word,
+    """The picture of an audit's page: of each property under each policy the verdict in a word,
     and of a violation its sentence with the two numbers."""
     return {
         "jobs": len(given.jobs),

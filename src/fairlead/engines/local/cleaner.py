@@ -142,7 +142,7 @@ def serve(door: socket.socket, work: str, outputs: Callable[[str], str]) -> None
 
 
 def _forgotten(work: str, outputs: Callable[[str], str]) -> Iterator[str]:
-    """What nobody got round to removing: outputs are forgotten first."""
+    """The leftovers that nobody got round to removing: outputs are forgotten first."""
     with contextlib.suppress(FileNotFoundError), os.scandir(work) as entries:
         for entry in entries:
             if ATTEMPT.fullmatch(entry.name) and not os.path.exists(outputs(entry.name)):

@@ -85,7 +85,7 @@ class Groups:
         return f"{self._folder}/{attempt}"
 
     def limits(self, assignment: Assignment, memory: bool) -> dict[str, str]:
-        """What is written into the files of an attempt's group; `memory`: whether it is limited."""
+        """The contents of the files of an attempt's group; `memory`: whether it is limited."""
         found = {"cgroup.max.descendants": "0"}
         most = limit_of(assignment)
         if memory and self.limits_memory and most is not None:
@@ -150,7 +150,7 @@ class Groups:
 
 
 def confinement(had: Groups | NoGroups, memory: bool) -> list[str]:
-    """What holds tasks back, in sentences; `memory`: whether that is to be limited."""
+    """The obstacles to groups of tasks, in sentences; `memory`: whether that is to be limited."""
     polled = (
         f"memory is checked every {INTERVAL:g} s: a task that takes more than its demand is stopped"
         if memory

@@ -29,7 +29,7 @@ BROKEN = 76
 """The shim's exit code where the machine could not run the attempt."""
 
 SPENT = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
-"""What the machine ran out of: the command is not to blame."""
+"""The resources that the machine ran out of: the command is not to blame."""
 
 OOM_SCORE = "500"
 """The system kills tasks before the service when memory runs out."""
@@ -61,7 +61,7 @@ class Order:
     group: str | None
     """The folder of the attempt's control group, which is made."""
     limits: dict[str, str]
-    """What is written into the files of that folder."""
+    """The contents of that folder's files."""
 
 
 def fork(order: Order, records: int, nothing: int) -> int:

@@ -1,4 +1,4 @@
-"""What `fairlead import slurm` needs: outputs, live or saved, and their translation."""
+"""Slurm's side of `fairlead import slurm`: outputs, live or saved, and their translation."""
 
 from __future__ import annotations
 

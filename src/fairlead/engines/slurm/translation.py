@@ -234,7 +234,7 @@ def _limit(each: Association, name: str, notes: list[str]) -> dict[str, int]:
 
 
 def _general(picture: Picture) -> list[str]:
-    """What holds for all jobs of such a picture."""
+    """The facts that hold for all jobs of such a picture."""
     notes = []
     throttled = sorted({job.array for job in picture.jobs if job.throttle and job.array})
     if throttled:

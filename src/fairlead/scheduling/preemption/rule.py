@@ -17,8 +17,8 @@ Standing = Callable[[int], tuple[int, int] | None]
 there is no such job, or it can run nowhere."""
 
 Look = Callable[[Sequence[int] | None], Held]
-"""What is held on these machines (None: on all), those of them that are up; with all jobs that have
-tasks there, or to which they are pledged (None: all that can run and have tasks)."""
+"""The amounts held on these machines (None: on all), those of them that are up; with all jobs that
+have tasks there, or to which they are pledged (None: all that can run and have tasks)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class Keys:
 
 
 def caller_of(holder: Holder) -> Caller:
-    """Who sends a request with this token, or signed in."""
+    """The sender of a request with this token, or of one that signed in."""
     return Caller(holder.name, holder.role, holder.tenant)
 
 

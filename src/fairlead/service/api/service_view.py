@@ -59,7 +59,7 @@ class ServiceView(Protocol):
 
     @property
     def following(self) -> Following | None:
-        """What an answer is worth where another service leads; None where this one does."""
+        """The worth of an answer where another service leads; None where this one does."""
 
     def doubt(self) -> str:
         """Why nothing can be made durable now, by what was tried last; empty if it can."""

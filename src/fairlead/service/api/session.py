@@ -17,8 +17,8 @@ READING = frozenset({"GET", "HEAD"})
 _PORT = re.compile(r":([0-9]{1,5})$")
 
 _KEPT = re.compile(r"[A-Za-z0-9._~+/=-]{1,3800}")
-"""What a cookie holds as it is, and browsers keep: of 4,096 bytes, its name and attributes are
-some. Tokens are such, and so are JWTs that are not too long."""
+"""The length that a cookie holds as it is, and browsers keep: of 4,096 bytes, its name and
+attributes are some. Tokens are such, and so are JWTs that are not too long."""
 
 
 def token_text(request: Request) -> str | None:
@@ -97,7 +97,8 @@ def _secure(request: Request) -> bool:
 
 
 def _cookie(request: Request) -> str | None:
-    """What the session's cookie holds. Two of its name are none: one of them somebody else set."""
+    """The content of the session's cookie. Two of its name are none: one of them somebody else
+    set."""
     name = cookie_name(request)
     written = ";".join(request.headers.getlist("cookie")).split(";")
     pairs = (each.strip().partition("=") for each in written)

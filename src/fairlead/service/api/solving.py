@@ -1,4 +1,4 @@
-"""What-ifs are solved in a process of their own: neither the loop nor other requests wait."""
+"""Solves what-ifs in a process of their own: neither the loop nor other requests wait."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who is below its fair share though it has what it is guaranteed: shares are divisible, and tasks
-are whole."""
+"""Tenants that are below their fair share though it has what it is guaranteed: shares are
+divisible, and tasks are whole."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _name_most(counts: FrozenMap[int]) -> str:
 
 
 def _others(core: Core, why: Why, quarantined: frozenset[str]) -> Cause:
-    """What keeps it from the machines that are not merely full."""
+    """The obstacles on the machines that are not merely full."""
     count = why.machines
     if count.not_preferred:
         preferring = (each for each in why.reasons if isinstance(each, waiting.Prefers))

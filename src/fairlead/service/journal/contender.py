@@ -25,7 +25,7 @@ class Contender(Protocol):
     reader: SqlReader
 
     def look(self) -> Standing:
-        """Who writes it now, and how far it went. Raises JournalError."""
+        """Its writer now, and how far that went. Raises JournalError."""
 
     def is_over(self, epoch: int) -> bool:
         """Whether the session of that epoch's writer has ended; in a database it may come back."""

@@ -48,7 +48,7 @@ class TakenJournalError(JournalError):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who writes a journal, and how far it went: the `epoch`-th writer's `beat` grows while it
+    """The writer of a journal, and how far it went: the `epoch`-th writer's `beat` grows while it
     lives, `held` is false once it let go by itself, and `leader` is the address at which it
     answers (empty: it did not say)."""
 

@@ -37,7 +37,7 @@ BLIND = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What an answer of a follower is worth: `age` is the seconds since it knew all that the
+    """The worth of a follower's answer: `age` is the seconds since it knew all that the
     journal held; `leader` is the address at which the leader answers (empty: it is not known)."""
 
     leader: str
@@ -70,6 +70,8 @@ class Lease:
         """Why the journal could not be written when that was last tried; empty if it could."""
         self.clock = clock
         self.beating = beating
+        self.ask: Callable[[], object] = self.renew
+        """Has a beat written now, and does not wait for it for longer than a loop may."""
         self._store = store
         self._taken: TakenJournalError | None = None
         self._proved = since
@@ -94,7 +96,7 @@ class Lease:
         """Why this cannot be known to lead now; empty if it does. Raises TakenJournalError where
         another one does. Asks the journal where the last proof is too old."""
         if self.beating and self._age() > TRUST:
-            self.renew()
+            self.ask()
         if self._taken is not None:
             raise self._taken
         if self.beating and self._age() > TRUST:

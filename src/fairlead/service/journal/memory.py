@@ -30,7 +30,7 @@ class Place:
     leader: str = ""
 
     def standing(self) -> Standing:
-        """Who writes it now, and how far it went."""
+        """Its writer now, and how far that went."""
         last = self.start + len(self.rows)
         return Standing(self.epoch, self.beat, self.held, self.leader, last)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from fairlead.extras import missing
@@ -23,6 +24,11 @@ from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 
+if TYPE_CHECKING:
+    from psycopg.abc import PQGen
+
+T = TypeVar("T")
+
 try:
     import psycopg
 except ModuleNotFoundError as error:
@@ -34,6 +40,12 @@ it, of that epoch's writer: the server drops it with the session, however that e
 
 CONNECT = 10
 """Seconds to wait for the server."""
+
+ANSWER = 10.0
+"""The same, once it is connected: one that hangs, or is cut off, would be waited for for ever."""
+
+MAKING = 600.0
+"""The same for tables that are made, or made anew of those of an older version."""
 
 AT_ONCE = 5_000
 """Rows that a reader fetches at once."""
@@ -67,7 +79,9 @@ def open_postgres(
     name = f"the journal in {without_password(url)}"
     session = PostgresSession(url, write=True)
     try:
+        session.patience = MAKING
         epoch = _make_tables(session, url, head, made)
+        session.patience = ANSWER
         seen = after if after is not None and after.epoch == epoch else None
         if seen is None and not session.alone(epoch):
             raise TakenJournalError(
@@ -136,13 +150,39 @@ def without_password(url: str) -> str:
     return f"{parts.scheme}://{host}{parts.path}"
 
 
+class _Impatient(psycopg.Connection[Any]):
+    """A connection to a server that has to answer within `patience` seconds."""
+
+    patience = ANSWER
+
+    def wait(self, gen: PQGen[T], *args: Any, **more: Any) -> T:
+        """As psycopg.Connection.wait. Raises psycopg.OperationalError where no answer comes."""
+        return super().wait(_within(self.patience, gen), *args, **more)
+
+
+def _within(seconds: float, asking: PQGen[T]) -> PQGen[T]:
+    """The same question, which is given up after so many seconds: whoever waits for it looks at it
+    now and then though nothing came."""
+    until = time.monotonic() + seconds
+    try:
+        wanted = next(asking)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > until:
+                raise psycopg.OperationalError(f"it has not answered for {seconds:g} seconds")
+            wanted = asking.send(ready)
+    except StopIteration as end:
+        found: T = end.value
+        return found
+
+
 class PostgresSession:
-    """A connection to a journal's database."""
+    """A connection to a journal's database. `patience`: seconds that it has for each answer."""
 
     def __init__(self, url: str, *, write: bool = False) -> None:
         self._name = f"the journal in {without_password(url)}"
         with self._said():
-            self._connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT)
+            self._connection = _Impatient.connect(url, autocommit=True, connect_timeout=CONNECT)
         try:
             for setting in (*_SETTINGS, *(_WRITING if write else ())):
                 self.run(setting)
@@ -152,6 +192,15 @@ class PostgresSession:
 
     def __str__(self) -> str:
         return self._name
+
+    @property
+    def patience(self) -> float:
+        """Seconds that the server has for each answer."""
+        return self._connection.patience
+
+    @patience.setter
+    def patience(self, seconds: float) -> None:
+        self._connection.patience = seconds
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._said():
@@ -198,7 +247,7 @@ class PostgresSession:
         return bool(free)
 
     def settle(self) -> None:
-        """What others can read is durable: the server says so only after it synced its log."""
+        """All that others can read is durable: the server says so only after it synced its log."""
 
     def check(self) -> None:
         """The server checks its files by itself where it was set up with checksums."""

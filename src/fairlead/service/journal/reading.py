@@ -145,7 +145,7 @@ class SqlReader:
                     raise CorruptJournalError(f"the snapshot of entry {seq} of {self} is damaged")
 
     def standing(self) -> Standing:
-        """Who writes it now, and how far it went."""
+        """Its writer now, and how far that went."""
         with self._reading() as session:
             return standing(session)
 
@@ -242,7 +242,7 @@ class SqlReader:
 
 
 def standing(session: Session) -> Standing:
-    """Who writes the journal of this session, and how far it went."""
+    """The writer of this session's journal, and how far it went."""
     found = session.run("SELECT epoch, beat, held, leader, seq FROM journal_head")
     if len(found) != 1:
         raise CorruptJournalError("the journal does not say how far it went")

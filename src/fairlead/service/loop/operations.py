@@ -115,7 +115,7 @@ def _own_jobs(step: Step, limits: Limits, caller: Caller, names: Sequence[str]) 
 
 
 def _each(function: Callable[[K], T], asked: Sequence[K]) -> list[T]:
-    """What the function returns for each. Where it refuses some, one refusal says so of all
+    """Returns the function's result for each. Where it refuses some, one refusal says so of all
     of them."""
     found: list[T] = []
     refusals: list[Refused] = []

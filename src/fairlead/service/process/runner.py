@@ -18,7 +18,7 @@ from fairlead.service.recovery.follower import Follower
 from fairlead.service.requests import Refused, Wrong
 
 Driven = Service | Follower
-"""What a loop drives: one of the two, and then the other."""
+"""The drivers of a loop: one of the two, and then the other."""
 
 MICROSECONDS = 1_000_000
 
@@ -74,7 +74,7 @@ class Runner:
 
     @property
     def following(self) -> Following | None:
-        """What an answer is worth now, where another service leads. From any thread."""
+        """The worth of an answer now, where another service leads. From any thread."""
         return self.service.following
 
     @property
@@ -157,7 +157,7 @@ class Runner:
             service.engine.listen(self.door.wake)
         service.snapshots.aside = self._write_aside
         service.store.leader = self._address
-        service.lease.renew()
+        service.lease.ask()
 
     def _tell_faults(self) -> None:
         engine = self.service.engine

@@ -1,4 +1,4 @@
-"""What the service cannot reach, said once when that begins, and once when it is over."""
+"""Servers that the service cannot reach, said once when that begins, and once when it is over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Part(Enum):
-    """What a service may fail to reach."""
+    """The servers that a service may fail to reach."""
 
     ENGINE = "engine"
     JOURNAL = "journal"

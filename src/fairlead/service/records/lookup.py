@@ -43,7 +43,7 @@ def find(records: Records, caller: Caller, key: JobKey) -> JobRecord | None:
 
 
 def told(records: Records, caller: Caller, job: JobRecord) -> str:
-    """What this caller is told of a job's name, by which he finds this very job: as its tenant
+    """The form of a job's name for this caller, by which he finds this very job: as its tenant
     called it, to the tenant itself always, and to all as long as no other tenant has one of this
     name; else `tenant/name`."""
     return told_of(records, caller, job.job.tenant, job.called)

@@ -70,7 +70,8 @@ class Follower:
     """Like the service, without a way to change anything: whoever drives it calls `step`.
 
     The constructor reads the journal and raises what `Service` raises; from then on it is looked at
-    aside, so that reads are answered while it is away. Once `free` says
+    aside, so that reads are answered while it is away. `leader`: where the leader was found before.
+    Once `free` says
     where the writer stood, it is gone, and `recovered` is what a service goes on with."""
 
     ready = False
@@ -86,6 +87,7 @@ class Follower:
         history: History | None = None,
         clock: Callable[[], float] = steady_clock,
         aside: Aside = in_a_thread,
+        leader: str = "",
     ) -> None:
         self.settings = settings or Settings()
         self.observer: Observer = observer or Unobserved()
@@ -95,7 +97,7 @@ class Follower:
         self._aside = aside
         self._look: Future[_Seen] | None = None
         self._watching = Watch(beating=contender.beating)
-        self._leader, self._lost = "", ""
+        self._leader, self._lost = leader, ""
         self._fresh = self._next_look = clock()
         self._begin()
         self.watch = (
@@ -136,7 +138,7 @@ class Follower:
 
     @property
     def following(self) -> Following:
-        """What an answer of now is worth. From any thread."""
+        """The worth of an answer of now. From any thread."""
         return Following(self._leader, max(0.0, self._clock() - self._fresh))
 
     def stale(self) -> float:
@@ -145,7 +147,7 @@ class Follower:
 
     @property
     def recovered(self) -> Recovered:
-        """What is known, for the service that takes over."""
+        """The state as it is known, for the service that takes over."""
         return Recovered(self.core, self.records, self._snapshot, self.watch, self.listeners)
 
     def doubt(self) -> str:

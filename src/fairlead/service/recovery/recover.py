@@ -45,8 +45,8 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a service goes on with. `snapshot`: the entry of the newest one that was read. The rest
-    is of a service that followed: its monitor, and who is told of entries."""
+    """The state that a service goes on with. `snapshot`: the entry of the newest one that was read.
+    The rest is of a service that followed: its monitor, and who is told of entries."""
 
     core: Core | None
     records: Records

@@ -40,7 +40,7 @@ class NotWelcomeError(FairleadError):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """Who somebody is, and until when that is believed (seconds since 1970)."""
+    """A person's identity, and until when it is believed (seconds since 1970)."""
 
     name: str
     role: Role

@@ -27,8 +27,8 @@ LONGEST_HEADER = 4096
 """Of its header: some issuers put their certificates into it."""
 
 TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt", "application/jwt"})
-"""What a JWT may say that it is. One for something else (a logout, an event) is signed by the same
-keys."""
+"""The kinds of JWT that are taken. One for something else (a logout, an event) is signed by the
+same keys."""
 
 MICROSECONDS = 1_000_000
 

@@ -1,4 +1,4 @@
-"""What is said of the issuer whose JWTs are believed: the section `oidc` of the configuration."""
+"""The settings of the issuer whose JWTs are believed: the section `oidc` of the configuration."""
 
 from __future__ import annotations
 

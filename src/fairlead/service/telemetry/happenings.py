@@ -1,4 +1,4 @@
-"""What telemetry is told: small values, put into a queue where they happen."""
+"""The happenings that telemetry hears of: small values, put into a queue where they happen."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class OpenJob:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """What was under way when this service began."""
+    """The work that was under way when this service began."""
 
     jobs: tuple[OpenJob, ...]
 

@@ -43,7 +43,7 @@ class Watched(SpanExporter):
 def make_provider(
     say: Callable[[str | None], None], exporter: SpanExporter | None = None
 ) -> tuple[TracerProvider, Ids]:
-    """What makes spans and sends them by a thread of its own, with a queue of bounded length, as
+    """A maker of spans, which sends them by a thread of its own, with a queue of bounded length, as
     the variables OTEL_* say. `exporter`: in place of OTLP."""
     # It would write to the standard error, in lines that are no JSON; `say` tells what matters.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)

@@ -138,7 +138,7 @@ class Telemetry:
 
     @property
     def provider(self) -> TracerProvider:
-        """What makes the spans."""
+        """The maker of the spans."""
         return self._provider
 
     def _put(self, what: Happening | None) -> None:

@@ -139,7 +139,7 @@ class WhyJob:
 
 @dataclass(frozen=True)
 class Taken:
-    """What there is to say of a job at a moment, taken in the loop's thread; what takes long is
+    """The causes of a job at a moment, taken in the loop's thread; what takes long is
     made of it elsewhere (`explained`)."""
 
     said: WhyJob
@@ -150,7 +150,7 @@ class Taken:
     since: int | None = None  # its tenant is short
 
     def told(self, name: str) -> str:
-        """What the reader is told of a job's name."""
+        """The form of a job's name for the reader."""
         return self.otherwise.get(name, name)
 
 

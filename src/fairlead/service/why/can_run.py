@@ -17,7 +17,7 @@ from fairlead.wire.fairness import CanRun
 
 
 def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
-    """What would become of the job if it came now: how many of its tasks would start at once, and
+    """The fate of the job if it came now: how many of its tasks would start at once, and
     where; of the others why they would wait, and till when. Everybody who comes before it comes
     before it here too. Raises InputError where the job would be refused.
 

@@ -1,4 +1,5 @@
-"""What-if against the live state: the changes of `fairlead whatif`, on what is present now."""
+"""Answers what-if against the live state: the changes of `fairlead whatif`, on what is present
+now."""
 
 from __future__ import annotations
 

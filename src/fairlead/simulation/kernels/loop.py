@@ -79,6 +79,7 @@ def advance(
                 return QUEUE
             decisions = s.out[: s.header[0].out]
             queue_completions(decisions, clock, job_side, task_side, queue, durations)
+            left -= len(decisions)
             s.header[0].out = 0
             c.phase = OVER
         # Entries of tasks that were lost are no events.
@@ -97,7 +98,7 @@ def advance(
             time = min(time, chunk[c.at].submit)
         if time >= c.stop:
             return STOP if c.stop != NEVER else DONE
-        if left == 0:
+        if left <= 0:
             return BUDGET
         left -= 1
         c.now = time

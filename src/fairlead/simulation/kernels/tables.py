@@ -47,7 +47,7 @@ CLOCK = np.dtype(
         ("now", np.int64),
         ("phase", np.int64),
         ("stop", np.int64),
-        ("budget", np.int64),  # instants per call
+        ("budget", np.int64),  # instants and launches per call
         ("full", np.int64),
         ("at", np.int64),  # next job of the chunk
         ("jobs", np.int64),  # of the chunk

@@ -83,8 +83,13 @@ def draw_plot(
         figure.savefig(
             png, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}
         )
+        # The resolution is that of what an SVG holds as an image: clouds of many points.
         figure.savefig(
-            svg, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+            svg,
+            format="svg",
+            dpi=RESOLUTION,
+            transparent=True,
+            metadata={"Date": None, "Creator": None},
         )
     return Plot(name, title, caption, png.getvalue(), svg.getvalue())
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fairlead import children
-from fairlead.extras import missing
-from fairlead.model.errors import InputError, InternalError
 from fairlead.simulation.measure.result import Result
+from fairlead.simulation.studies.on_ray import joined
 from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
 
@@ -91,9 +88,13 @@ def _in_processes(
 
 
 def _run_to_the_end(part: Part) -> list[Result]:
-    """Does the runs of a part in a worker. One that is ended leaves no half of a table."""
-    with children.unwinding():
-        return run_part(part)
+    """Does the runs of a part in a worker. One that is ended leaves no half of a table, and begins
+    no other part: its pool takes what is raised for the end of this one."""
+    try:
+        with children.unwinding():
+            return run_part(part)
+    except children.Terminated as end:
+        os._exit(128 + end.number)
 
 
 Files = dict[str, bytes]
@@ -101,51 +102,14 @@ Files = dict[str, bytes]
 
 
 def _on_ray(study: Study, most: int | None, hear: Listener) -> None:
-    try:
-        import ray
-    except ModuleNotFoundError as error:
-        raise missing(error) or error from error
-    begun = not ray.is_initialized()
-    if begun:
-        _join(ray, most)
-    try:
+    with joined(most) as away:
         study = replace(study, source=study.source.absolute())
-        parts = parts_of(study, min(most or 1 << 30, int(ray.cluster_resources().get("CPU", 1))))
-        # A node that is lost is no fault of the run's, which is done again. What fails in a run
-        # would fail the same way.
-        remote = ray.remote(max_retries=3, retry_exceptions=False)(run_away)
-        waiting = {remote.remote(part): part for part in parts}
-        while waiting:
-            ready, _ = ray.wait(list(waiting), num_returns=1)
-            part = waiting.pop(ready[0])
-            try:
-                done_away = ray.get(ready[0])
-            except ray.exceptions.RayTaskError as error:
-                raise _cause(error) from error
-            except ray.exceptions.RayError as error:
-                first = str(error).strip().partition("\n")[0]
-                raise InternalError(f"a run on Ray came to nothing: {first}") from error
+        parts = parts_of(study, min(most or 1 << 30, away.cores))
+        for place, done_away in away(run_away, parts):
+            part = parts[place]
             for policy, (_, files) in zip(part.policies, done_away, strict=True):
                 keep(part.study, policy, part.seed, files)
             hear(part, [result for result, _ in done_away])
-    finally:
-        if begun:
-            ray.shutdown()
-
-
-def _join(ray: Any, most: int | None) -> None:
-    """Connects to the cluster that RAY_ADDRESS names; without one a cluster of this machine is
-    begun, for as long as the study takes."""
-    address = os.environ.get("RAY_ADDRESS")
-    size = {} if address or most is None else {"num_cpus": most}
-    try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **size)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"Ray cannot be reached at {address or 'this machine'}: {first}",
-            "let RAY_ADDRESS name a cluster that runs, or leave it out to begin one here",
-        ) from error
 
 
 def run_away(part: Part) -> list[tuple[Result, Files]]:
@@ -171,9 +135,3 @@ def keep(study: Study, policy: str, seed: int, files: Files) -> None:
     if there is not None:
         for name in sorted(files, key=lambda name: (name == RUN, name)):
             write_file(there / name, files[name])
-
-
-def _cause(error: Any) -> BaseException:
-    """The error that the task raised: a user's mistake must be shown as one."""
-    cause: BaseException = error.cause
-    return cause

@@ -148,3 +148,23 @@ def with_machines(workload: Workload, machines: Workload) -> Workload:
             {**workload.options, **{f"machines.{k}": v for k, v in machines.options.items()}}
         ),
     )
+
+
+def every_nth_machine(workload: Workload, nth: int) -> Workload:
+    """The workload on every so many-th of its machines of each capacity and labels."""
+    table = workload.machines
+    seen: dict[tuple[tuple[int, ...], FrozenMap[Label]], int] = {}
+    keep = []
+    for place, machine in enumerate(table.machine.tolist()):
+        alike = (tuple(table.capacity[place].tolist()), table.labels[machine])
+        keep.append(seen.get(alike, 0) % nth == 0)
+        seen[alike] = seen.get(alike, 0) + 1
+    kept = np.array(keep, bool)
+    fewer = replace(
+        table,
+        time=table.time[kept],
+        machine=table.machine[kept],
+        kind=table.kind[kept],
+        capacity=table.capacity[kept],
+    )
+    return replace(workload, machines=fewer)

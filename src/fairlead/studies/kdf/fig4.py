@@ -25,7 +25,7 @@ def users(memory: int) -> tuple[Job, ...]:
 
 
 def amount_of_first(memory: int) -> float:
-    """What section 1.1's first user has of all resources with this demand of memory."""
+    """The share of all resources that section 1.1's first user has with this demand of memory."""
     pair = (job("u1", 40, memory, 8, resources=RESOURCES), users(5)[1])
     return tasks(share(WHERE, pair, "2df"))[0] * (40 + memory + 8)
 

@@ -12,8 +12,11 @@ from fairlead.studies.pictures.picture import Panel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oooo", "++", "**")
-"""Beside the colours, so that bars can be told apart in grey."""
+HATCHES = ("", "////", "----", "xxxx", "\\\\\\\\", "||||", "++", "//--")
+"""Beside the colours, so that bars can be told apart in grey. Straight lines alone: a hatching of
+dots is a quarter of a megabyte in an SVG."""
+MANY = 60
+"""Points of a cloud from which on it is one image in an SVG."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#1a1a1b"
 
@@ -161,6 +164,7 @@ def points(
                 edgecolors="white" if cloud.sizes is None else _colour(at),
                 alpha=1.0 if cloud.sizes is None else 0.45,
                 linewidths=0.5,
+                rasterized=len(cloud.x) > MANY,
             )
             for x, y, words in zip(cloud.x, cloud.y, cloud.words, strict=False):
                 axes.annotate(words, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8)
@@ -207,6 +211,29 @@ def holdings(
         axes.set_xticks(range(len(parts)), list(parts), fontsize=8 if len(parts) > 6 else 9)
         axes.set_ylim(0, y_most)
         axes.set_ylabel(y_label)
+
+    return Panel(title, draw)
+
+
+def grid(
+    places: Sequence[str],
+    names: Sequence[str],
+    words: Sequence[Sequence[str]],
+    shades: Sequence[Sequence[float]],
+    *,
+    title: str = "",
+) -> Panel:
+    """Cells of words, a row for each of `names` and a column for each of `places`; the shade of
+    each is from 0 (white) to 1."""
+
+    def draw(axes: Axes) -> None:
+        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1.5, aspect="auto")
+        for row, cells in enumerate(words):
+            for column, text in enumerate(cells):
+                axes.text(column, row, text, ha="center", va="center", fontsize=8)
+        axes.grid(visible=False)
+        axes.set_xticks(range(len(places)), places, rotation=35, ha="right", fontsize=8)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
 
     return Panel(title, draw)
 

@@ -35,6 +35,7 @@ class Picture:
     caption: str
     panels: tuple[Panel, ...]
     height: float = HEIGHT
+    width: float = WIDTH
 
 
 def drawn(picture: Picture) -> Plot:
@@ -47,7 +48,7 @@ def drawn(picture: Picture) -> Plot:
     count = len(picture.panels)
     wide = min(count, 2 if count == 4 else ABREAST)
     down = -(-count // ABREAST)
-    size = (WIDTH * (wide if wide > 1 else 4 / 3), picture.height * down)
+    size = (picture.width * (wide if wide > 1 else 4 / 3), picture.height * down)
 
     def draw(figure: Figure) -> None:
         handles: dict[str, Artist] = {}

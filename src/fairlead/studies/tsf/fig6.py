@@ -29,8 +29,8 @@ its last task."""
 
 
 class Variant(NamedTuple):
-    """What the paper leaves open: how many tasks the jobs have, when they come, and which node a
-    task gets."""
+    """The choices that the paper leaves open: how many tasks the jobs have, when they come, and
+    which node a task gets."""
 
     name: str
     tasks: tuple[int, ...]

@@ -115,8 +115,8 @@ export function follow({ heard, state, signedOut }) {
   /** @param {string} block */
   function take(block) {
     const fields = Object.fromEntries(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
-    if (!fields.data) return; // a sign of life
     last = fields.id ?? last;
+    if (!fields.data) return; // a sign of life
     if (fields.event === "gone") {
       last = String(JSON.parse(fields.data).since);
       heard(null);

@@ -73,7 +73,7 @@ class SlurmJob:
     minutes: int
     node_list: str
     beyond: tuple[str, ...]
-    """What the job asks for that has no counterpart here, in Slurm's words."""
+    """The wishes of the job that have no counterpart here, in Slurm's words."""
 
 
 @dataclass(frozen=True, slots=True)

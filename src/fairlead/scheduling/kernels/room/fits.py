@@ -34,8 +34,8 @@ def left_over(s: Handle, j: int, m: int) -> float:
 
 @small
 def scarcity_part(s: Handle, m: int) -> int:
-    """What the scarcity of a machine adds to a score, so that one step of it outweighs all that
-    may be left: at most 1 of each resource."""
+    """The amount that the scarcity of a machine adds to a score, so that one step of it outweighs
+    all that may be left: at most 1 of each resource."""
     return 2 * s.demand.shape[1] * s.scarcity[m]
 
 

@@ -15,7 +15,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
     " img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""What the page may do: run and show our own files, and ask this service alone."""
+"""The page's rights: run and show our own files, and ask this service alone."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,

@@ -55,7 +55,7 @@ async def events(
         ),
     ] = None,
 ) -> Response:
-    """What happens from now on, or from there on."""
+    """The events from now on, or from there on."""
     header = context.request.headers.get(LAST_ID_HEADER)
     if header is not None:  # a browser that comes back knows better than the address it was given
         if not (header.isascii() and header.isdecimal() and int(header[:20]) <= LAST):
@@ -76,7 +76,8 @@ def _now(view: ServiceView) -> int:
 async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator[bytes]:
     reader = _Reader(context)
     clock, sent = asyncio.get_running_loop().time, 0.0
-    yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
+    # So that a reader knows at once that it is connected, and from where on.
+    yield b": fairlead\nid: %d\n\n" % at
     while await context.may_go_on():
         try:
             entries = feed.after(at)

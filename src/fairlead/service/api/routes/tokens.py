@@ -67,7 +67,7 @@ async def me(context: Enter) -> Response:
 
 
 def told_me(view: ServiceView, caller: Caller) -> Me:
-    """What the owner of a token is told of it."""
+    """The description of a token for its owner."""
     tenant = caller.tenant
     tenants: list[str] | None = None
     if caller.role is not Role.ADMIN:

@@ -4,28 +4,37 @@ papers, and says how hard its inputs were."""
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from fairlead.audit.finding import Verdict
+from fairlead.audit.finding import Lie, Verdict
 from fairlead.audit.outcome import Options, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
-from fairlead.audit.table.draw import Judged, Part, Table, draw_table, judge_part, with_smaller
-from fairlead.audit.table.instances import HARD, Family, instance, traits
-from fairlead.audit.table.paper import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I, paper_says
 from fairlead.audit.witness.file import witness_from_json, witness_json
 from fairlead.audit.witness.replay import Again, replay
-from fairlead.cli.common.screen import Screen
-from fairlead.cli.main import Exit, main
-from fairlead.cli.text.audit_table import lines, tree
+from fairlead.model.shares import Tasks
 from fairlead.sharing.rules.registry import MECHANISMS, POLICIES
+from fairlead.studies.properties.inputs import HARD, Family, instance, traits
+from fairlead.studies.properties.rows import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I
+from fairlead.studies.properties.search import (
+    Part,
+    Table,
+    judge_part,
+    search_table,
+    with_smaller,
+)
+from fairlead.studies.properties.shown import cells_table, witness_files
+from fairlead.studies.properties.whole import WHOLE_ROWS
 from tests.audit.build import given
-from tests.cli.commands.test_allocate import run, schema
+from tests.cli.commands.test_allocate import schema
 from tests.papers.cases import job, machines
+
+_Part = TypeVar("_Part")
+_Done = TypeVar("_Done")
 
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -48,7 +57,7 @@ KNOWN = {
 
 
 def table_of(policy: str, names: Iterable[str], trials: int, seed: int = 1) -> Table:
-    return draw_table([policy], trials, seed, [BY_NAME[name] for name in names])
+    return search_table([policy], trials, seed, [BY_NAME[name] for name in names])
 
 
 @pytest.mark.parametrize("policy", KNOWN)
@@ -94,6 +103,9 @@ PLANTED = """\
 import fairlead
 import numpy as np
 from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.model.shares import Tasks
+from fairlead.studies.properties.shown import cells_table, witness_files
+from fairlead.studies.properties.whole import WHOLE_ROWS
 from fairlead.sharing.rules.registry import mechanism
 
 
@@ -144,14 +156,6 @@ def test_the_rows_are_every_property() -> None:
     assert set(OF_TABLE_I) <= set(BY_NAME)
 
 
-def test_the_papers_say_what_they_say() -> None:
-    assert paper_says("tsf", "single-resource-fairness") is True
-    assert paper_says("cdrf", "strategy-proofness") is False
-    assert paper_says("2df", "strategy-proofness") is True
-    assert paper_says("market", "strategy-proofness") is None
-    assert paper_says("tsf", "resource-monotonicity") is None
-
-
 @pytest.mark.parametrize("family", Family)
 def test_inputs_are_of_their_family_and_every_fourth_is_hard(family: Family) -> None:
     for number in range(8):
@@ -172,13 +176,13 @@ def test_inputs_are_of_their_family_and_every_fourth_is_hard(family: Family) -> 
 
 
 def test_the_table_does_not_depend_on_who_judges_the_parts() -> None:
-    def backwards(parts: Sequence[Part]) -> list[Judged]:
-        return [judge_part(part) for part in reversed(parts)]
+    def backwards(judge: Callable[[_Part], _Done], parts: Sequence[_Part]) -> list[_Done]:
+        return [judge(part) for part in reversed(parts)][::-1]
 
     rows = [BY_NAME[name] for name in ("envy-freeness", "single-resource-fairness")]
-    one = draw_table(["cdrf", "tsf"], 45, 2, rows)  # the second wave has several parts
-    other = draw_table(["cdrf", "tsf"], 45, 2, rows, backwards)
-    assert tree(one) == tree(other)
+    one = search_table(["cdrf", "tsf"], 45, 2, rows)  # the second wave has several parts
+    other = search_table(["cdrf", "tsf"], 45, 2, rows, backwards)
+    assert one == other
 
 
 def test_no_job_runs_out_of_tasks_in_a_table_without_ends() -> None:
@@ -194,56 +198,29 @@ def test_no_job_runs_out_of_tasks_in_a_table_without_ends() -> None:
         assert all(job.tasks is None for job in instance(family, 1, 0, unlimited=True).jobs)
 
 
-def test_a_violation_beyond_what_a_paper_claims_is_told_as_such() -> None:
-    def said(number: int, unlimited: bool) -> list[str]:
-        key = ("per-machine-drf", "strategy-proofness")
-        judged = judge_part(Part(Family.GENERAL, number, 1, 1, (key,), unlimited=unlimited))
-        row = BY_NAME["strategy-proofness"]
-        table = Table(("per-machine-drf",), (row,), 1, 1, judged.cells, {})
-        return [line for line in lines(table, Screen()) if "strategy-proofness," in line]
-
-    told = "Against its paper: per-machine-drf violates strategy-proofness, where"
-    assert said(4148, unlimited=False)[0].startswith(f"{told} jobs run out of tasks (not so")
-    assert said(7874, unlimited=True)[0].startswith(f"{told} two lie together (not so")
+def test_a_lie_of_two_together_is_rare_and_is_there() -> None:
+    key = ("per-machine-drf", "strategy-proofness")
+    judged = judge_part(Part(Family.GENERAL, 7874, 1, 1, (key,), unlimited=True))
+    witness = judged.cells[key].witness
+    assert witness is not None
+    assert isinstance(witness.change, Lie)
+    assert len(witness.change.liars) == 2
 
 
-def test_the_command_draws_the_table_and_keeps_to_its_schema(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    properties = "strategy-proofness,single-machine-fairness"
-    words = ["audit", "--table", "--policy", "2df,drfh", "--property", properties]
-    words += ["--trials", "8", "--shrink", "5"]
-    found = json.loads(run(capsys, *words, "--json"))
-    schema("audit-table-1.json").validate(found)
-    rows = [row for row in ROWS if row.property in properties.split(",")]
-    families = {row.family.value for row in rows}
-    assert {one["family"]: one["instances"] for one in found["families"]} == dict.fromkeys(
-        families, 8
-    )
-    assert len(found["cells"]) == 2 * len(rows)
-    violated = [cell for cell in found["cells"] if cell["verdict"] == "violated"]
-    assert violated
-    text = run(capsys, *words, "--witness", str(tmp_path))
-    assert len(list(tmp_path.iterdir())) == len(violated)
-    assert "2df violates strategy-proofness" in text
-    assert "proved" not in text
-    (row,) = [line for line in text.splitlines() if line.startswith("strategy-proofness")]
-    assert re.split(r"  +", row) == ["strategy-proofness", "no", "8"]
+def test_what_is_shown_of_a_table_is_what_was_found() -> None:
+    table = with_smaller(table_of("cdrf", KNOWN["cdrf"], 60), 5)
+    shown = cells_table("cells", table).columns
+    assert list(shown["property"]) == KNOWN["cdrf"]
+    assert set(shown["verdict"]) == {"violated"}
+    files = witness_files(table, table.cells)
+    assert list(files) == [f"witnesses/cdrf-{name}.json" for name in KNOWN["cdrf"]]
+    for text in files.values():
+        schema("witness-1.json").validate(json.loads(text))
+        assert replay(witness_from_json(text)).again is Again.SAME
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--table", "x.yaml"], "--table takes no input"),
-        (["--table", "--property", "fairness"], "no property `fairness`"),
-        (["--table", "--policy", "nothing"], "no policy `nothing`"),
-        (["--table", "--trials", "0"], "--trials 0 is too small"),
-    ],
-)
-def test_a_wrong_command_line_is_refused(
-    capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    assert main(["audit", *words]) == Exit.BAD_INPUT
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert said in printed.err
+def test_where_nothing_is_drawn_nothing_is_said_before_the_draw() -> None:
+    rows = [row for row in WHOLE_ROWS if row.property == "pareto-optimality"]
+    table = search_table(["moving-knife"], 4, 1, rows, tasks=Tasks.WHOLE)
+    assert table.cells["moving-knife", "pareto-optimality-before"].silent == "nothing is drawn"
+    assert table.cells["moving-knife", "pareto-optimality"].witness is not None

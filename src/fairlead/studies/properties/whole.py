@@ -1,9 +1,9 @@
-"""The property table of whole tasks: its rows, its columns, and what the CDRF paper says."""
+"""A table of properties of whole tasks: its rows, its columns, and what the CDRF paper says."""
 
 from __future__ import annotations
 
-from fairlead.audit.table.instances import Family
-from fairlead.audit.table.paper import Row
+from fairlead.studies.properties.inputs import Family
+from fairlead.studies.properties.rows import Row
 
 OPEN, CLOSED = Family.WHOLE_OPEN, Family.WHOLE
 
@@ -30,14 +30,29 @@ WHOLE_ROWS = (
     Row("population-monotonicity", "population monotonicity", "population-monotonicity", OPEN),
     Row("dummy-machines", "dummy machines", "dummy-machines", OPEN),
     Row("resource-monotonicity", "resource monotonicity", "resource-monotonicity", OPEN),
-    Row("sharing-incentive-constrained", "constraints: sharing inc.", "sharing-incentive", CLOSED),
-    Row("envy-freeness-constrained", "  envy-freeness", "envy-freeness", CLOSED),
-    Row("pareto-optimality-constrained", "  Pareto optimality", "pareto-optimality", CLOSED),
-    Row("strategy-proofness-constrained", "  strategy-proofness", "strategy-proofness", CLOSED),
-    Row("forbidden-machines", "  forbidden machines", "forbidden-machines", CLOSED),
+    Row(
+        "sharing-incentive-constrained",
+        "sharing incentive, closed",
+        "sharing-incentive",
+        CLOSED,
+    ),
+    Row("envy-freeness-constrained", "envy-freeness, closed", "envy-freeness", CLOSED),
+    Row(
+        "pareto-optimality-constrained",
+        "Pareto optimality, closed",
+        "pareto-optimality",
+        CLOSED,
+    ),
+    Row(
+        "strategy-proofness-constrained",
+        "strategy-proofness, closed",
+        "strategy-proofness",
+        CLOSED,
+    ),
+    Row("forbidden-machines", "forbidden machines, closed", "forbidden-machines", CLOSED),
 )
-"""`before`: of a lottery in expectation; the others of what comes out, and where a change is made
-of what a lottery gives in expectation."""
+"""`closed`: with constraints. `before`: of a lottery in expectation; the others of what comes out,
+and where a change is made of what a lottery gives in expectation."""
 
 LOTTERY, ORDERS = "cdrf-lottery", "serial-dictatorship(lottery=true)"
 
@@ -63,7 +78,7 @@ WHOLE_COLUMNS = (
 )
 """The mechanisms for whole tasks, then policies and mechanisms whose exact shares are rounded."""
 
-_CLAIMED = {
+CLAIMED = {
     LOTTERY: (
         "sharing-incentive-before",
         "pareto-optimality-before",
@@ -78,15 +93,16 @@ _CLAIMED = {
 }
 """Theorems 2.3, 3.1 and 3.2, and sections 2.4 and 3.2, of the CDRF paper."""
 
-_DENIED = {
+DENIED = {
     (ORDERS, "pareto-optimality-before"),
     ("gim-cdrf(deterministic=true)", "pareto-optimality"),
 }
 """Sections 3.2 and 4.2."""
 
-
-def whole_paper_says(policy: str, row: str) -> bool | None:
-    """Whether the paper has a mark here; None where it says nothing."""
-    if row in _CLAIMED.get(policy, ()):
-        return True
-    return False if (policy, row) in _DENIED else None
+BECAUSE = {
+    (LOTTERY, "population-monotonicity"): (
+        "Theorem 3.1 is wrong: on machine (5, 5) with demands (4, 3), (3, 1) and (1, 2) the third"
+        " falls from 3/2 tasks to 4/3 when the second leaves"
+    )
+}
+"""Why a claim does not hold."""

@@ -1,8 +1,8 @@
-"""The papers' property table, by looking for a witness against each property of each policy."""
+"""A table of properties, by looking for a witness against each property of each policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.audit.finding import Finding, Input, Split, Verdict, Witness
@@ -10,12 +10,13 @@ from fairlead.audit.lottery import ask
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
-from fairlead.audit.table.instances import Family, instance, traits
-from fairlead.audit.table.paper import ROWS, Row
-from fairlead.audit.table.whole import WHOLE_ROWS
 from fairlead.audit.witness.shrink import shrink
 from fairlead.model.errors import InputError
 from fairlead.model.shares import Tasks
+from fairlead.studies.properties.inputs import Family, instance, traits
+from fairlead.studies.properties.rows import ROWS, Row
+from fairlead.studies.properties.whole import WHOLE_ROWS
+from fairlead.studies.study import Spread, here
 
 LIES = 4
 """So many changes are tried on each input for each property that tries changes: many inputs with
@@ -115,22 +116,12 @@ class Table:
     unlimited: bool = False
 
 
-Run = Callable[[Sequence[Part]], Iterable[Judged]]
-"""Judges parts, in any order and anywhere: what comes out does not depend on it."""
-
-
-def here(parts: Sequence[Part]) -> Iterator[Judged]:
-    """Judges the parts one after the other, in this process."""
-    return map(judge_part, parts)
-
-
-def draw_table(
+def search_table(
     policies: Sequence[str],
     trials: int,
     seed: int,
     rows: Sequence[Row] = ROWS,
-    run: Run = here,
-    progress: Callable[[str], None] = lambda _: None,
+    spread: Spread = here,
     tasks: Tasks = Tasks.DIVISIBLE,
     unlimited: bool = False,
 ) -> Table:
@@ -151,13 +142,11 @@ def draw_table(
             for start in range(first, last, PART)
             for family in families
         ]
-        for judged in run(parts):
+        for judged in spread(judge_part, parts):
             counts[judged.family].add(judged.counts)
             for key, cell in judged.cells.items():
                 cells[key].add(cell)
         first = last
-        found = sum(cell.witness is not None for cell in cells.values())
-        progress(f"{first} of {trials} inputs of each kind, {found} of {len(cells)} cells refuted")
     return Table(tuple(policies), tuple(rows), trials, seed, cells, counts, tasks, unlimited)
 
 
@@ -235,12 +224,13 @@ def _unusable(given: Input) -> bool:
     return bool(unusable_pools(scene_of(outcome)))
 
 
-def with_smaller(table: Table, tries: int) -> Table:
-    """The table with smaller witnesses."""
+def with_smaller(table: Table, tries: int, keys: Iterable[Key] | None = None) -> Table:
+    """The table with smaller witnesses in these cells, in all if none are named."""
     rows = {row.name: row for row in table.rows}
+    wanted = set(table.cells if keys is None else keys)
     cells = {
         key: cell
-        if cell.witness is None
+        if cell.witness is None or key not in wanted
         else replace(cell, witness=smaller(rows[key[1]], cell.witness, tries))
         for key, cell in table.cells.items()
     }

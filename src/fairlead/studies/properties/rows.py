@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairlead.audit.table.instances import Family
+from fairlead.studies.properties.inputs import Family
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,23 @@ ROWS = (
     Row("strategy-proofness", "strategy-proofness", "strategy-proofness", Family.GENERAL),
     Row(
         "strategy-proofness-pools",
-        "  with weights from pools",
+        "strategy-proofness, weights from pools",
         "strategy-proofness",
         Family.POOLS,
     ),
     Row(
         "strategy-proofness-unusable-pools",
-        "  from pools of no use in part",
+        "strategy-proofness, pools of no use in part",
         "strategy-proofness",
         Family.UNUSABLE_POOLS,
     ),
     Row("envy-freeness", "envy-freeness", "envy-freeness", Family.GENERAL),
-    Row("envy-freeness-pools", "  with weights from pools", "envy-freeness", Family.POOLS),
+    Row(
+        "envy-freeness-pools",
+        "envy-freeness, weights from pools",
+        "envy-freeness",
+        Family.POOLS,
+    ),
     Row("pareto-optimality", "Pareto optimality", "pareto-optimality", Family.GENERAL),
     Row(
         "single-machine-fairness",
@@ -125,9 +130,6 @@ OF_TABLE_I = (
     "single-resource-fairness",
 )
 
-CLAIMED = {("kdf", "strategy-proofness"), ("tsf", "strategy-proofness-pools")}
-"""Beside Table I: Theorem 2 of the k-DF paper, and TSF's Theorem 3."""
-
 REASONS = {
     ("drfh", "single-resource-fairness"): (
         "with one resource DRFH's scale and TSF's are the same, the total over the demand: the"
@@ -139,11 +141,3 @@ REASONS = {
     ),
 }
 """Why a blank of Table I has no witness in the row of its name."""
-
-
-def paper_says(policy: str, row: str) -> bool | None:
-    """Whether a paper has a mark here; None where none says anything."""
-    if policy in TABLE_I and row in OF_TABLE_I:
-        return row in TABLE_I[policy]
-    name = "kdf" if policy == "2df" else policy.partition("(")[0]
-    return True if (name, row) in CLAIMED else None

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.cli.common.workload_input import as_input
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.state.terms import Term, terms_of
+from fairlead.simulation.traces.backlog import as_input
 from fairlead.simulation.workload import JobBatch, MachineEvent, MachineTable, Resource, Workload
 
 CPU, GPU = Resource("cpu", Fraction(1)), Resource("gpu", Fraction(1, 1000), piece=1000)

@@ -1,1 +1,0 @@
-"""The papers' table of properties, by looking for a witness against each."""

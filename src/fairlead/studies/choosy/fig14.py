@@ -1,0 +1,192 @@
+"""Choosy, Figure 14: four frameworks on four kinds of nodes, over time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from fairlead.simulation.engine.run import simulate
+from fairlead.simulation.measure.sinks import Kept
+from fairlead.simulation.workload import Floats, Resource
+from fairlead.simulation.workloads.draws import SECOND
+from fairlead.studies.cases import job, machines, share, tasks
+from fairlead.studies.claims import Row, compare, whether
+from fairlead.studies.pictures.charts import Line, lines
+from fairlead.studies.pictures.picture import Picture
+from fairlead.studies.runs import Load, workload
+from fairlead.studies.study import Findings, Setting, Study, Table
+
+KINDS = ("standard", "memory", "network", "gpu")
+EACH, CORES = 5, 8
+"""Nodes of each kind, and the cores of each."""
+NODES = tuple(f"{kind}-{at}" for kind in KINDS for at in range(EACH))
+ALL = len(NODES) * CORES
+MEAN = 2.0
+"""Seconds of a task in the mean."""
+END = 331
+POLICY = "cmmf(cpu)"
+SEEDS, FEW = tuple(range(10)), (0,)
+NAMES = ("Hadoop", "Spark", "CUDA", "MPI", "MPI again")
+WITHIN = 5.0
+"""Seconds in which each reaches its share."""
+NEARLY = 0.9
+"""The part of its share that counts as reached: cores change hands task by task."""
+
+
+def _on(*kinds: str) -> tuple[str, ...]:
+    return tuple(node for node in NODES if node.rpartition("-")[0] in kinds)
+
+
+def _tasks(cores: float, seconds: float) -> int:
+    """Tasks that so many cores run in this time."""
+    return int(cores * seconds / MEAN)
+
+
+ON = {
+    "Hadoop": None,
+    "Spark": _on("memory"),
+    "CUDA": _on("gpu"),
+    "MPI": _on("network", "gpu"),
+}
+JOBS = (
+    Load("Hadoop", _tasks(ALL, 400), (1,), MEAN),
+    Load("Spark", _tasks(ALL / 4, 400), (1,), MEAN, start=30, on=ON["Spark"]),
+    Load("CUDA", _tasks(ALL / 4, 180), (1,), MEAN, start=65, on=ON["CUDA"]),
+    Load("MPI", _tasks(ALL / 4, 130), (1,), MEAN, start=100, on=ON["MPI"]),
+    Load("MPI again", _tasks(ALL * 3 / 8, 60), (1,), MEAN, start=305, on=ON["MPI"]),
+)
+
+
+def run(setting: Setting) -> Findings:
+    """Runs the four frameworks again and again, and looks each second."""
+    seeds = FEW if setting.quick else SEEDS
+    runs = setting.spread(held, seeds)
+    first = runs[0]
+    seconds = list(range(len(first)))
+    rows = [*_exact()]
+    for name, start, due in (("Spark", 30, 1 / 4), ("CUDA", 65, 1 / 4), ("MPI", 100, 1 / 4)):
+        at = NAMES.index(name)
+        took = [_until(one[:, at], start, NEARLY * due * ALL) for one in runs]
+        rows.append(
+            compare(
+                f"{name} reaches its share so many seconds after it came",
+                f"≤ {WITHIN:g} s",
+                float(np.mean(took)),
+                "tasks take as long as we say, for the paper does not",
+            )
+        )
+    four = np.mean([one[110:200].mean(axis=0) for one in runs], axis=0) / ALL
+    last = np.mean([one[315:331].mean(axis=0) for one in runs], axis=0) / ALL
+    rows += [
+        compare(
+            "all four at work: shares of Hadoop, Spark, CUDA and MPI",
+            "~1/4, ~1/4, ~1/4 and ~1/4",
+            four[:4].tolist(),
+            within=0.03,
+        ),
+        compare(
+            "Hadoop, Spark and the second MPI job",
+            "~3/8, ~1/4 and ~3/8",
+            [last[0], last[1], last[4]],
+            within=0.05,
+        ),
+        whether(
+            "where MPI and CUDA end, Hadoop takes what they had",
+            min(float(one[290:304, 0].mean()) for one in runs) > 0.7 * ALL,
+            shown=f"{np.mean([one[290:304, 0].mean() for one in runs]):.0f} of {ALL} cores",
+        ),
+    ]
+    return Findings(
+        rows=tuple(rows),
+        tables=(
+            Table(
+                "cores",
+                {"second": seconds, **{n: first[:, i].tolist() for i, n in enumerate(NAMES)}},
+            ),
+        ),
+        pictures=(
+            Picture(
+                "choosy-fig14",
+                "Cores of each framework over time",
+                f"The run of seed {seeds[0]}.",
+                (
+                    lines(
+                        [Line(n, seconds, first[:, i].tolist()) for i, n in enumerate(NAMES)],
+                        "seconds",
+                        "cores",
+                        steps=True,
+                    ),
+                ),
+            ),
+        ),
+        seeds=seeds,
+    )
+
+
+def held(seed: int) -> Floats:
+    """The cores that each job holds at each second (S, J)."""
+    work = workload(
+        "frameworks",
+        (Resource("cpu", Fraction(1)),),
+        NODES,
+        np.full((len(NODES), 1), CORES),
+        JOBS,
+        seed,
+    )
+    kept = Kept(tasks=False, every=SECOND)
+    simulate(work, policy=POLICY, sinks=(kept,))
+    found = np.zeros((END, len(JOBS)))
+    for second, moment in enumerate(kept.samples[:END]):
+        found[second, moment.job] = moment.held
+    return found
+
+
+def _until(cores: Floats, start: int, wanted: float) -> float:
+    """Seconds from the start until so many cores are held."""
+    return float(np.flatnonzero(cores[start:] >= wanted)[0])
+
+
+def _exact() -> list[Row]:
+    """The exact shares of the two moments that the paper names."""
+    where = machines(*[(CORES,)] * len(NODES), resources=("cpu",))
+    may = {
+        name: None if on is None else [1 + NODES.index(node) for node in on]
+        for name, on in ON.items()
+    }
+
+    def parts(*names: str) -> list[float]:
+        jobs = [job(name, 1, on=may[name], resources=("cpu",)) for name in names]
+        return [one / ALL for one in tasks(share(where, jobs, POLICY))]
+
+    return [
+        compare(
+            "exact shares of Hadoop, Spark, CUDA and MPI",
+            "1/4, 1/4, 1/4 and 1/4",
+            parts("Hadoop", "Spark", "CUDA", "MPI"),
+        ),
+        compare(
+            "exact shares of Hadoop, Spark and MPI",
+            "3/8, 1/4 and 3/8",
+            parts("Hadoop", "Spark", "MPI"),
+        ),
+    ]
+
+
+STUDY = Study(
+    name="choosy-fig14",
+    paper="Choosy",
+    figure="Figure 14",
+    title="four frameworks on four kinds of nodes",
+    shows="160 cores in equal parts on standard nodes, nodes of much memory, of a fast network, and"
+    " of GPUs with a fast network. Hadoop runs anywhere, Spark needs memory, CUDA GPUs, MPI the"
+    " fast network. Each reaches its share within five seconds of joining: a quarter each, and 3/8"
+    " for Hadoop and the second MPI job, which comes when CUDA is over, beside 1/4 for Spark.",
+    assumes=(
+        f"Tasks take one core and {MEAN:g} s in the mean, within 20%: the paper does not say.",
+        f"A share counts as reached at {NEARLY:.0%} of it.",
+        "Simulated; on the local engine it was not run.",
+    ),
+    run=run,
+    weight=4.0,
+)
