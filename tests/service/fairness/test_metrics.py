@@ -89,7 +89,7 @@ def test_why_tasks_wait() -> None:
     live.submit(
         runs("limited", {"cpu": 1}, tenant="vision", tasks=5),
         runs("nowhere", {"cpu": 99}, tenant="language", tasks=2),
-        runs("gang", {"cpu": 3}, tenant="language", tasks=4, gang=4),
+        runs("gang", {"cpu": 3}, tenant="language", tasks=4, gang=2),
     )
     found = lines(live, metrics)
     assert of(found, "waiting_tasks", reason="limit") == 3
