@@ -94,7 +94,7 @@ def test_why_tasks_wait() -> None:
     found = lines(live, metrics)
     assert of(found, "waiting_tasks", reason="limit") == 3
     assert of(found, "waiting_tasks", reason="nowhere") == 2
-    assert of(found, "waiting_tasks", reason="gang") == 4
+    assert of(found, "waiting_tasks", reason="gang") == 2
 
 
 def test_lines_are_bounded() -> None:
