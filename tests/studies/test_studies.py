@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairlead.model.errors import InputError
+from fairlead.studies.choosy.fig6 import waited
+from fairlead.studies.choosy.fig7 import pareto, ramp_up
 from fairlead.studies.claims import Row, Verdict
 from fairlead.studies.kdf.combinations import cases
 from fairlead.studies.page import page
@@ -146,3 +149,14 @@ def test_every_module_of_a_paper_is_a_study() -> None:
         if "STUDY = " in path.read_text(encoding="utf-8")
     }
     assert names == set(NAMES)
+
+
+def test_the_wait_from_times_themselves_is_the_formula_s_for_pareto_times() -> None:
+    chances = (np.arange(200_000) + 0.5) / 200_000
+    times = (1 - chances) ** (-1 / 3)
+    for pickiness in (0.2, 0.5, 0.85):
+        assert ramp_up(times, pickiness) == pytest.approx(waited(3.0, pickiness), rel=0.01)
+    x, longer = np.sort(times), 1 - chances
+    alpha, fit = pareto(x, longer)
+    assert alpha == pytest.approx(3.0, rel=1e-3)
+    assert fit == pytest.approx(1.0, rel=1e-3)

@@ -80,3 +80,12 @@ class Observes(Protocol):
 
     def nodes(self) -> Sequence[Node]:
         """Those of the view that was returned last."""
+
+
+@runtime_checkable
+class Orders(Observes, Protocol):
+    """One whose scheduler can be told in which order waiting jobs are to be served."""
+
+    def order(self, jobs: Sequence[str]) -> None:
+        """In this one, the first first, by the names of the last view. Returns at once; that it
+        could not be done is the next `view`'s EngineError."""

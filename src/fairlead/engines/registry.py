@@ -52,10 +52,10 @@ ENGINES = {
         ),
         EngineKind(
             "slurm",
-            "fairlead.engines.slurm.observer:open_observer",
+            "fairlead.engines.slurm.orderer:open_slurm",
             supervised=False,
             machines_from="Slurm",
-            modes=("observe",),
+            modes=("observe", "order"),
         ),
     )
 }
@@ -72,11 +72,13 @@ def open_engine(
     cluster: Cluster | None,
     address: str | None,
     identity: str | None = None,
+    mode: str | None = None,
     every: int = 0,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
-    the journal names, for one that is shared. `every`: microseconds between two readings of a
-    cluster that another scheduler runs. Raises InputError and EngineError."""
+    the journal names, for one that is shared. `mode`, `every`: what it is to a cluster that
+    another scheduler runs, and microseconds between two readings of it. Raises InputError and
+    EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
@@ -84,7 +86,7 @@ def open_engine(
         return RemoteEngine(kind.opener, settings), [], []
     module, _, name = kind.opener.partition(":")
     if kind.modes:
-        observer: Engine = getattr(import_module(module), name)(every)
+        observer: Engine = getattr(import_module(module), name)(mode, every)
         return observer, [], []
     machines = cluster if cluster is not None and cluster.machines else None
     engine = getattr(import_module(module), name)(state, machines)

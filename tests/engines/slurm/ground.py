@@ -63,6 +63,7 @@ KillWait=2
 DefMemPerCPU=100
 GresTypes=gpu
 JobSubmitPlugins=lua
+PriorityType=priority/multifactor
 """
 
 LUA = """\

@@ -33,14 +33,19 @@ TENTH = 100_000
 class Watch:
     """A service that observes, driven by hand."""
 
-    def __init__(self, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        monkeypatch: pytest.MonkeyPatch,
+        opened: Callable[[], Observer] = lambda: Observer(TENTH, ask, cluster_name),
+    ) -> None:
         for name, value in ground.environment.items():
             monkeypatch.setenv(name, value)
-        self.ground, self.place = ground, Place()
+        self.ground, self.place, self.opened = ground, Place(), opened
         self.service = self._service()
 
     def _service(self) -> Service:
-        engine = Observer(TENTH, ask, cluster_name)
+        engine = self.opened()
         settings = where_others_place(Settings(node_interval=TENTH))
         return Service(MemoryStore(self.place), engine, settings, None, Unobserved())
 

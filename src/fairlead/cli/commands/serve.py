@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=tuple(dict.fromkeys(mode for each in ENGINES.values() for mode in each.modes)),
         help="what the service is to a cluster that another scheduler runs, as Slurm does:"
-        " `observe` reads it and changes nothing",
+        " `observe` reads it and changes nothing, `order` puts its queue into order",
     )
     parser.add_argument(
         "--cluster",

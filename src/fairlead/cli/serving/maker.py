@@ -204,7 +204,13 @@ class ServiceMaker:
         start = known.records.start
         identity = start.engine if kind.shared and start is not None else None
         engine, notes, warnings = open_engine(
-            kind, plan.state, self._cluster, plan.address, identity, self._settings.read_every
+            kind,
+            plan.state,
+            self._cluster,
+            plan.address,
+            identity,
+            plan.mode,
+            self._settings.read_every,
         )
         self.notes = notes
         for each in warnings:

@@ -53,7 +53,7 @@ class Observer:
         self._accounts: Mapping[str, str] = {}
         self._accounts_at: float | None = None
         self._lock = Lock()
-        self._stop = Event()
+        self._todo, self._closed = Event(), False
         self._wake: Callable[[], None] = lambda: None
         self._noted: set[str] = set()
         self._faults: list[str] = []
@@ -112,7 +112,8 @@ class Observer:
         pass
 
     def close(self) -> None:
-        self._stop.set()
+        self._closed = True
+        self._todo.set()
         self._thread.join()
 
     def _read(self) -> View:
@@ -131,8 +132,12 @@ class Observer:
         return view
 
     def _go_on(self) -> None:
-        took = 0.0
-        while not self._stop.wait(max(self._every, PART * took)):
+        due = time.monotonic() + self._every
+        while not self._closed:
+            if self._todo.wait(max(0.0, due - time.monotonic())):
+                self._todo.clear()
+                self._act()
+                continue
             began = time.thread_time()
             view, failure = None, None
             try:
@@ -140,22 +145,26 @@ class Observer:
             except FairleadError as error:
                 failure = error
             took = time.thread_time() - began
+            due = time.monotonic() + max(self._every, PART * took)
             with self._lock:
                 self._failure = failure
                 if view is not None:
                     self._view, self._fresh = view, True
             self._wake()
 
-
-def open_observer(every: int) -> Observer:
-    """The engine of the cluster whose commands are here. Raises EngineError and InputError."""
-    return Observer(every, cluster=cluster_name)
+    def _act(self) -> None:
+        """Does what there is to do between two readings: nothing, where it only observes."""
 
 
 def cluster_name() -> str:
     """The name of the cluster. Raises EngineError and InputError."""
+    return setting("ClusterName")
+
+
+def setting(name: str) -> str:
+    """A setting of the cluster's slurm.conf. Raises EngineError and InputError."""
     said = run(("scontrol", "show", "config"))
-    found = re.search(r"^ClusterName\s*=\s*(\S+)", said, re.MULTILINE)
+    found = re.search(rf"^{name}\s*=\s*(\S+)", said, re.MULTILINE)
     if found is None:
-        raise InputError("`scontrol show config` names no cluster", "is it Slurm's scontrol?")
+        raise InputError(f"`scontrol show config` has no {name}", "is it Slurm's scontrol?")
     return found[1]

@@ -98,6 +98,7 @@ class Viewer:
         self._shape: object = None
         self._requests: dict[int, tuple[SlurmJob, Request | str]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
+        self._elements: dict[str, list[str]] = {}  # of jobs that are a part of an array
 
     def view(self, picture: Picture, time: int) -> View:
         """The view that this picture, read at that time, gives."""
@@ -114,6 +115,7 @@ class Viewer:
         draft = _Draft(picture, usable, shown, problems, notes=notes)
         requests = [self._request(job, usable) for job in picture.jobs]
         self._forget(picture, requests)
+        self._elements = {}
         for job, request in zip(picture.jobs, requests, strict=True):
             self._take(draft, job, request)
         tenants = tenants_of(picture, notes)
@@ -127,6 +129,13 @@ class Viewer:
             apart={name: each for name, each in draft.apart.items() if name not in jobs},
             notes=tuple(notes),
         )
+
+    def rows(self, values: Mapping[str, int]) -> dict[str, int]:
+        """Values of jobs as values of what Slurm calls them: jobs, arrays, or some elements."""
+        found: dict[str, int] = {}
+        for name, value in values.items():
+            found |= dict.fromkeys(self._elements.get(name, (name,)), value)
+        return found
 
     def _take(self, draft: _Draft, job: SlurmJob, request: Request | str) -> None:
         number, tenant = _number(job), tenant_of(job.user, job.account)
@@ -148,6 +157,8 @@ class Viewer:
         found.throttle = job.throttle
         if waits:
             found.elements += job.elements
+            if of.name != str(number):
+                self._elements.setdefault(of.name, []).append(f"{number}_{job.element}")
             if job.elements == 1:
                 found.again.add(job.element)
             found.said = f"Slurm says: {job.reason or 'no reason yet'}, priority {job.priority}"

@@ -94,8 +94,8 @@ class Adoption:
             return None
         return Refused(
             Wrong.CONFLICT,
-            f"{self.other.capitalize()} runs this cluster, which is only observed here:"
-            " nothing was changed; ask it by its own commands",
+            f"{self.other.capitalize()} runs this cluster, so nothing was changed here: use its own"
+            " commands",
         )
 
     def take_ends(self, step: Step, view: View) -> None:

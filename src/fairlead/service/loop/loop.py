@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairlead.engines.interface import Engine, Node
-from fairlead.engines.observing import Apart, Observes
+from fairlead.engines.observing import Apart, Observes, Orders
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.line import line_of
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import FairnessMonitor
@@ -17,7 +18,7 @@ from fairlead.service.journal.leases import Lease, steady_clock
 from fairlead.service.loop.adopting import Adoption
 from fairlead.service.loop.bootstrap import begin, check_engine, take_over
 from fairlead.service.loop.commit import Committer, PendingStep
-from fairlead.service.loop.engine_link import EngineLink
+from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.intake import collect_inputs, next_time
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.operations import Value, take_request
@@ -180,6 +181,7 @@ class Service:
         durable = self._finish(PendingStep(step, news.reports))
         if durable:
             self.snapshots.look(core, self.records)
+            self._order(core, news)
         if self.watch is not None:
             self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable) for value in values]
@@ -232,6 +234,11 @@ class Service:
         self._link.send(pending.step, pending.reports, held_back=self._doubt)
         self._committer.spread(pending.step.entries)
         return True
+
+    def _order(self, core: Core, news: EngineNews) -> None:
+        """Tells the scheduler of a cluster that can be told so whose turn it is."""
+        if news.view is not None and isinstance(self.engine, Orders):
+            self.engine.order(line_of(core))
 
     def _reply(self, value: Value | Refused, durable: bool) -> Reply:
         if isinstance(value, Refused):

@@ -222,7 +222,7 @@ def _table(name: str, one: Compared) -> Table:
 def _panel(one: Compared, other: str, title: str, until: float | None) -> Panel:
     """Shares of all users, stacked, so that bands do not cross."""
     some = one.seconds <= (2 * LAST if until is None else until)
-    step = max(1, int(some.sum()) // 150)
+    step = max(1, int(some.sum()) // 120)
     x = one.seconds[some][::step].tolist()
 
     def sums(shares: Mapping[str, Floats], name: str) -> Floats:

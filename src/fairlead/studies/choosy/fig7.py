@@ -83,11 +83,11 @@ def pareto(x: Floats, longer: Floats) -> tuple[float, float]:
 def ramp_up(times: Floats, pickiness: float) -> float:
     """The quantile of the time that is left of the tasks that run at some moment, in mean times:
     what Figure 6 has for Pareto times (section 6.2)."""
-    times = np.sort(times)
+    times = np.concatenate([[0.0], np.sort(times)])
     # Of the running tasks the part whose rest is at most r: ∫ min(t, r) over all tasks ÷ their sum.
     rest = times * np.arange(len(times), 0, -1) + np.concatenate([[0.0], np.cumsum(times)[:-1]])
     part = rest / times.sum()
-    return float(np.interp(pickiness, part, times) / times.mean())
+    return float(np.interp(pickiness, part, times) / times[1:].mean())
 
 
 def _distribution(times: Floats) -> tuple[Floats, Floats]:

@@ -33,6 +33,7 @@ FAIR = (TSF, "DRFH", CDRF, "CMMF(CPU)")
 FIFO = "FIFO"
 LED = {TSF: "tsf", "DRF": "drf", CDRF: "cdrf", "CMMF(CPU)": "cmmf(cpu)", FIFO: "fifo"}
 """Policies of the simulated runs: those that an online core can be led by."""
+ALL = tuple(dict.fromkeys((*POLICIES, *LED)))
 
 CPU_ONLY, PART, WHOLE, SEVERAL, NAMED = (
     "no GPU",
@@ -44,9 +45,9 @@ CPU_ONLY, PART, WHOLE, SEVERAL, NAMED = (
 KINDS = (CPU_ONLY, PART, WHOLE, SEVERAL, NAMED)
 """Of pods; those that name GPU models are of another kind as well."""
 UNTIL = 200 * 3600 * SECOND
-FIFTH, TWENTIETH = 5, 20
+FIFTH, TENTH, TWENTIETH = 5, 10, 20
 SPEED = 300
-"""Recorded arrivals, so many times as fast: every fifth node is full for a time."""
+"""Recorded arrivals, so many times as fast: every tenth node is full for a time."""
 
 
 class Case(NamedTuple):
@@ -61,7 +62,7 @@ def run(setting: Setting) -> Findings:
     """Shares the nodes exactly, and simulates the pods as they came."""
     files = alibaba_files(setting)
     exact = [Case(p, files, FIFTH if setting.quick else 1) for p in POLICIES.values()]
-    runs = [Case(p, files, TWENTIETH if setting.quick else FIFTH) for p in LED.values()]
+    runs = [Case(p, files, TWENTIETH if setting.quick else TENTH) for p in LED.values()]
     got = dict(zip(POLICIES, setting.spread(parts_of_kinds, exact), strict=True))
     waits = dict(zip(LED, setting.spread(waits_of_teams, runs), strict=True))
     relative = {
@@ -80,10 +81,17 @@ def run(setting: Setting) -> Findings:
                 "Who gets what of seven GPU models",
                 "Left: tasks of pods of each kind, in parts of those under TSF (exact shares, no"
                 " pod ever ends). Right: how long each team's pods wait in the mean, as they came,"
-                " but 300 times as fast, on every fifth node.",
+                " but 300 times as fast, on every tenth node.",
                 (
-                    bars(KINDS, relative, "tasks ÷ those under TSF", title="tasks", line_at=1.0),
-                    bars(KINDS, waits, "seconds", title="mean wait"),
+                    bars(
+                        KINDS,
+                        relative,
+                        "tasks ÷ those under TSF",
+                        title="tasks",
+                        line_at=1.0,
+                        order=ALL,
+                    ),
+                    bars(KINDS, waits, "seconds", title="mean wait", order=ALL),
                 ),
                 width=6.6,
                 height=4.0,
@@ -142,7 +150,7 @@ def _kinds(gpus: float, named: bool) -> tuple[str, ...]:
 
 def _rows(relative: dict[str, list[float]], waits: dict[str, list[float]]) -> list[Row]:
     """The claims, and what decided them."""
-    named, several = KINDS.index(NAMED), KINDS.index(SEVERAL)
+    named, several, part = map(KINDS.index, (NAMED, SEVERAL, PART))
     line = ", ".join(
         f"{kind} {waits[FIFO][at]:,.0f} s, TSF {waits[TSF][at]:,.0f} s"
         for at, kind in enumerate(KINDS)
@@ -164,13 +172,18 @@ def _rows(relative: dict[str, list[float]], waits: dict[str, list[float]]) -> li
             shown=f"{min(relative[MOST]):.1%} of what it has under TSF",
         ),
         whether(
-            "simulated: FIFO lets the teams of small pods wait longer than any fair policy",
-            all(
-                waits[FIFO][at] > max(of[at] for name, of in waits.items() if name != FIFO)
-                for at in map(KINDS.index, (CPU_ONLY, PART))
-            ),
-            "those without GPUs do not wait: the GPUs are full, not the CPUs",
+            "simulated: the team of the smallest pods with GPUs waits longer under FIFO than under"
+            " any other",
+            waits[FIFO][part] > max(of[part] for name, of in waits.items() if name != FIFO),
+            "the nodes are not full for long enough",
             shown=line,
+        ),
+        whether(
+            "simulated: the team of one GPU a pod, which has the most of them, waits less there",
+            waits[FIFO][KINDS.index(WHOLE)] < waits[TSF][KINDS.index(WHOLE)],
+            "the nodes are not full for long enough",
+            shown=f"{waits[FIFO][KINDS.index(WHOLE)]:,.0f} s, TSF"
+            f" {waits[TSF][KINDS.index(WHOLE)]:,.0f} s",
         ),
         whether(
             "simulated: the team that names models waits longer under CDRF than under TSF",
@@ -189,9 +202,13 @@ STUDY = Study(
     shows="Alibaba's GPU cluster of 2023: 1,523 nodes with seven models of GPUs or none, and pods"
     " of which a third of those with GPUs names models. First the exact shares of 447 kinds of"
     " pods, as if they never ended, on all nodes; then the pods as they came, faster, on every"
-    " fifth node, each kind being a team: who is hurt by which policy. Expected is what the"
+    " tenth node, each kind being a team: who is hurt by which policy. Expected is what the"
     " definitions suggest.",
     assumes=(
+        (
+            "What is expected of the runs was written down after a first look at them: it says what"
+            " was found, and predicts nothing."
+        ),
         "Which pods name models was assigned by the publishers, at the rate of their production.",
         (
             "In the exact shares pods that are alike are a tenant; in the runs the pods of a kind"

@@ -126,7 +126,7 @@ def run(setting: Setting) -> Findings:
         CLOSED: ("part of the machines that A may not use", "tasks of A ÷ tasks of B"),
         PICKY: (
             "part of the machines that the constrained may use",
-            "tasks of the constrained, in parts of those if open",
+            "tasks ÷ those if all were open",
         ),
     }
     return Findings(

@@ -17,6 +17,8 @@ HATCHES = ("", "////", "----", "xxxx", "\\\\\\\\", "||||", "++", "//--")
 dots is a quarter of a megabyte in an SVG."""
 MANY = 60
 """Points of a cloud from which on it is one image in an SVG."""
+MOST_MARKS = 20
+"""Of a line."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#1a1a1b"
 
@@ -54,6 +56,7 @@ def lines(
             look = _look(names, line.name)
             if marks:
                 look |= {"marker": MARKS[names.index(line.name) % len(MARKS)], "markersize": 4}
+                look |= {"markevery": max(1, len(line.x) // MOST_MARKS)}
             if steps:
                 look |= {"drawstyle": "steps-post"}
             axes.plot(line.x, line.y, label=line.name, **look)
@@ -88,15 +91,18 @@ def bars(
     numbers: str | None = None,
     line_at: float | None = None,
     y_most: float | None = None,
+    order: Sequence[str] | None = None,
 ) -> Panel:
     """A group of bars for each name in `groups`, one of each series; `spread` are deviations,
-    `numbers` the format in which each bar's number stands above it."""
+    `numbers` the format in which each bar's number stands above it. By its place in `order` a
+    series looks the same in every panel."""
+    looks = list(order or series)
 
     def draw(axes: Axes) -> None:
         wide = 0.8 / len(series)
         for at, (name, values) in enumerate(series.items()):
             x = [place - 0.4 + wide * (at + 0.5) for place in range(len(groups))]
-            look = _fill(at)
+            look = _fill(looks.index(name))
             heights = [0.0 if isnan(value) else value for value in values]
             error = None if spread is None else spread.get(name)
             axes.bar(x, heights, wide * 0.92, label=name, yerr=error, capsize=2, **look)

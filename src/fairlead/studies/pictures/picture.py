@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,4 +70,17 @@ def drawn(picture: Picture) -> Plot:
                 columnspacing=1.2,
             )
 
-    return draw_plot(picture.name, picture.title, picture.caption, draw, size)
+    plot = draw_plot(picture.name, picture.title, picture.caption, draw, size)
+    return replace(plot, svg=rounded(plot.svg))
+
+
+def rounded(svg: str) -> str:
+    """The SVG with its numbers rounded to tenths of a point: half as many bytes, and nothing that
+    can be seen; lines are not indented. Numbers below 1 (opacities, scales) keep four digits."""
+
+    def short(found: re.Match[str]) -> str:
+        number = float(found[0])
+        text = f"{number:.{1 if abs(number) >= 1 else 4}f}"
+        return text.rstrip("0").rstrip(".")
+
+    return re.sub(r"[ \t]*\n[ \t]*", "\n", re.sub(r"-?\d+\.\d{2,}", short, svg))

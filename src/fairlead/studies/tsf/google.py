@@ -46,6 +46,7 @@ TIMES = Times(Shape.QUANTILES, quantiles=TASK_TIMES)
 SEEDS, OTHER_SEEDS, FEW = tuple(range(1, 51)), tuple(range(1, 6)), (1,)
 """Of the first rule, of the others, and of a quick run."""
 QUANTILES = tuple(at / 200 for at in range(1, 200))
+PERCENT = [100 * part for part in QUANTILES[::2]]
 EIGHTY = QUANTILES.index(0.8)
 SALIENT = 1.0
 """Seconds of a delay that a user notices."""
@@ -340,13 +341,16 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
     def cdf(all_: Mapping[str, Floats], title: str, label: str) -> Panel:
         return lines(
             [
-                Line(name, np.maximum(all_[p], 0.1).tolist(), [100 * q for q in QUANTILES])
+                Line(
+                    name, np.maximum(all_[p], 0.1)[::2].tolist(), [100 * q for q in QUANTILES[::2]]
+                )
                 for name, p in POLICIES.items()
             ],
             label,
             "percent of them",
             title=title,
             log="x",
+            marks=True,
             order=list(POLICIES),
         )
 
@@ -374,6 +378,7 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
                 title="10: by tasks of a job",
                 spread=spread,
                 line_at=0.0,
+                order=list(POLICIES),
             ),
             cdf(_mean([one.waits for one in found]), "11a: task delay", "seconds"),
             lines(

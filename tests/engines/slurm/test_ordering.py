@@ -1,0 +1,199 @@
+"""The order of Slurm's queue: its factors, and a real queue that is put into order."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fairlead.engines.interface import EngineError
+from fairlead.engines.slurm.observer import cluster_name
+from fairlead.engines.slurm.orderer import Orderer, open_slurm
+from fairlead.engines.slurm.ordering import (
+    AT_ONCE,
+    CLOSEST,
+    SPACE,
+    Factors,
+    factors_for,
+    write_factors,
+)
+from fairlead.engines.slurm.reading.commands import ask, load
+from fairlead.model.errors import InputError
+from tests.engines.slurm.ground import Ground, path
+from tests.engines.slurm.test_observe import TENTH, Watch
+
+SAVED = Path(__file__).parents[3] / "examples" / "slurm" / "saved"
+UNDO = "squeue -h -t PD -o 'update JobId=%A SiteFactor=0' | sort -u | scontrol >/dev/null"
+
+
+def test_who_is_new_gets_a_place_and_nobody_else_another_one() -> None:
+    first = factors_for(["a", "b", "c"], {})
+    assert first == {"a": 3 * SPACE, "b": 2 * SPACE, "c": SPACE}
+    between = factors_for(["a", "new", "b", "c"], first)
+    assert {name: between[name] for name in first} == first
+    assert factors_for(["b", "c", "last"], first)["last"] < first["c"]
+    assert factors_for(["top", "a"], first)["top"] > first["a"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_factors_fall_and_as_few_as_can_be_are_written(seed: int) -> None:
+    rng = random.Random(seed)
+    order: list[str] = []
+    known: dict[str, int] = {}
+    for step in range(80):
+        if order and rng.random() < 0.4:
+            order.remove(rng.choice(order))
+        if order and rng.random() < 0.3:
+            moved = order.pop(rng.randrange(len(order)))
+            order.insert(rng.randrange(len(order) + 1), moved)
+        if rng.random() < 0.7:
+            order.insert(rng.randrange(len(order) + 1), f"j{step}")
+        kept = {name: known[name] for name in order if name in known}
+        found = factors_for(order, kept)
+        falling = [found[name] for name in order]
+        assert all(a - b >= CLOSEST for a, b in itertools.pairwise(falling))
+        assert all(factor > 0 for factor in falling)
+        changed = sum(kept.get(name) != found[name] for name in order)
+        moves = len(order) - _longest([kept[name] for name in order if name in kept])
+        assert changed == moves or max(falling, default=0) == SPACE * len(order)
+        known = found
+
+
+def _longest(numbers: list[int]) -> int:
+    """The length of the longest falling part, the plain way."""
+    best: list[int] = []
+    for i, number in enumerate(numbers):
+        best.append(1 + max((best[k] for k in range(i) if numbers[k] > number), default=0))
+    return max(best, default=0)
+
+
+def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> None:
+    written: list[dict[str, int]] = []
+    outputs = load(SAVED)
+    engine = Orderer(10**9, lambda _: outputs, write=lambda factors: written.append(dict(factors)))
+    line = [str(number) for number in range(AT_ONCE + 50)]
+    try:
+        while len(written) < 2:
+            engine.order(line)
+        while engine._todo.is_set():  # noqa: SLF001  until it has looked at the last order
+            pass
+    finally:
+        engine.close()
+    assert list(written[0]) == line[:AT_ONCE]
+    assert list(written[1]) == line[AT_ONCE:]
+    assert len(written) == 2
+
+
+def test_where_it_may_not_write_it_says_so_once_and_tries_again_after_each_reading() -> None:
+    tries = []
+
+    def write(factors: Factors) -> None:
+        tries.append(dict(factors))
+        if len(tries) < 3:
+            raise EngineError("scontrol does not set the site factor of jobs: Invalid user id")
+
+    outputs = load(SAVED)
+    engine = Orderer(10**9, lambda _: outputs, write=write)
+    said: list[str] = []
+    try:
+        while len(tries) < 3:
+            engine.order(["1", "2"])
+            with suppress(EngineError):
+                engine.view()
+            said += [each for each in engine.take_faults() if "site factor" in each]
+    finally:
+        engine.close()
+    assert tries[0] == tries[1] == tries[2] == {"1": 2 * SPACE, "2": SPACE}
+    assert said == ["scontrol does not set the site factor of jobs: Invalid user id"]
+
+
+def test_what_slurm_refuses_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tool = tmp_path / "scontrol"
+    tool.write_text('#!/bin/sh\ncat >/dev/null\necho "$SAYS" >&2\nexit 1\n', encoding="utf-8")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SAYS", " Invalid job id specified for job 7")
+    write_factors({"7": 1})
+    monkeypatch.setenv("SAYS", "Job has already finished for job 7")
+    write_factors({"7": 1})
+    monkeypatch.setenv("SAYS", "Invalid user id for job 7")
+    with pytest.raises(EngineError, match="site factor of jobs: Invalid user id"):
+        write_factors({"7": 1})
+
+
+@pytest.mark.slow
+class TestReal:
+    """A real Slurm."""
+
+    @pytest.fixture
+    def watch(self, slurm: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+        """A service that orders."""
+        made = Watch(slurm, monkeypatch, lambda: Orderer(TENTH, ask, cluster_name))
+        yield made
+        made.service.close()
+        slurm.run("scancel", "-u", "root")
+        slurm.run("scancel", "-u", "nobody")
+        slurm.wait_until_idle()
+
+    def test_who_has_less_comes_first_and_all_of_it_can_be_undone(self, watch: Watch) -> None:
+        run = watch.ground.run
+
+        def sbatch(user: str | None, *words: str) -> str:
+            asked = ("sbatch", "--parsable", "-o", "/dev/null", "-w", "d1", "-c", "8", *words)
+            return run(*asked, "--wrap=sleep 1000", user=user).strip()
+
+        def priorities() -> dict[str, int]:
+            rows = run("squeue", "-h", "-t", "PD", "-o", "%F %Q").split("\n")
+            return {row.split()[0]: int(row.split()[1]) for row in rows if row}
+
+        first = sbatch(None)
+        watch.until(lambda: bool(watch.where(first)))
+        mine = [sbatch(None), sbatch(None, "--array=1-3")]
+        held = sbatch(None, "--hold")
+        theirs = [sbatch("nobody"), sbatch("nobody")]
+        # Who holds nothing is first; then they take turns.
+        wanted = [theirs[0], mine[0], theirs[1], mine[1]]
+
+        def ordered() -> bool:
+            found = priorities()
+            return found.pop(held) == 0 and sorted(found, key=lambda job: -found[job]) == wanted
+
+        watch.until(ordered)
+        run("scancel", first)
+        watch.until(lambda: bool(watch.where(theirs[0])))
+        watch.service.engine.close()
+        subprocess.run(UNDO, shell=True, check=True, env=watch.ground.environment)
+        assert set(priorities().values()) <= {0, 1}
+
+    def test_who_has_no_right_to_it_is_told(
+        self, watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tool, real = tmp_path / "scontrol", shutil.which("scontrol", path=path())
+        tool.write_text(f'#!/bin/sh\nexec setpriv --reuid=nobody --clear-groups {real} "$@"\n')
+        tool.chmod(0o755)
+        job = watch.ground.run("sbatch", "--parsable", "-o", "/dev/null", "--hold", "--wrap=true")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{path()}")
+        write_factors({"99999": 5})
+        with pytest.raises(EngineError, match="site factor of jobs: Invalid user id"):
+            write_factors({job.strip(): 5, "99999": 5})
+
+    def test_it_needs_a_priority_of_several_factors(self, watch: Watch) -> None:
+        engine = open_slurm("order", TENTH)
+        assert isinstance(engine, Orderer)
+        engine.close()
+        conf = watch.ground.conf
+        before = conf.read_text(encoding="utf-8")
+        try:
+            conf.write_text(before.replace("priority/multifactor", "priority/basic"))
+            watch.ground.run("scontrol", "reconfigure")
+            with pytest.raises(InputError, match="PriorityType=priority/basic"):
+                open_slurm("order", TENTH)
+        finally:
+            conf.write_text(before, encoding="utf-8")
+            watch.ground.run("scontrol", "reconfigure")

@@ -1,0 +1,50 @@
+"""Pictures of studies can be told apart in grey, and are small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.studies.pictures.charts import HATCHES, Cloud, bars, points
+from fairlead.studies.pictures.picture import Picture, drawn, rounded
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST = 150_000
+"""Bytes of an SVG among the docs."""
+LARGER = {"choosy-schedulers.svg", "kdf-table1.svg"}
+"""Drawn before hatches were lines: these studies take long."""
+
+
+def picture(*panels: object) -> Picture:
+    return Picture("picture", "title", "caption", tuple(panels))  # type: ignore[arg-type]
+
+
+def test_hatches_of_lines_are_few_bytes_and_all_different() -> None:
+    assert len(set(HATCHES)) == len(HATCHES)
+    series = {str(at): [1.0] for at in range(len(HATCHES))}
+    assert len(drawn(picture(bars(["a"], series, "y"))).svg) < 40_000
+
+
+def test_a_series_looks_the_same_in_every_panel() -> None:
+    one = drawn(picture(bars(["a"], {"B": [1.0]}, "y", order=["A", "B"]))).svg
+    other = drawn(picture(bars(["a"], {"B": [1.0]}, "y"))).svg
+    assert "pattern" in one
+    assert "pattern" not in other
+
+
+def test_a_cloud_of_many_points_is_an_image_in_an_svg() -> None:
+    many = Cloud("many", list(range(500)), list(range(500)))
+    few = Cloud("few", [1.0], [1.0])
+    assert "<image" in drawn(picture(points([many], "x", "y"))).svg
+    assert "<image" not in drawn(picture(points([few], "x", "y"))).svg
+
+
+def test_numbers_of_an_svg_are_short() -> None:
+    path = '<path d="M 12.345678 -0.123456 L 7 3.5"/>'
+    assert rounded(path) == '<path d="M 12.3 -0.1235 L 7 3.5"/>'
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "studies").glob("*/*.svg")), ids=str)
+def test_an_svg_among_the_docs_is_small(path: Path) -> None:
+    assert path.name in LARGER or path.stat().st_size <= LARGEST
