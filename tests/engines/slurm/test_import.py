@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -191,3 +192,11 @@ def test_the_files_read_back_as_the_same_values(tmp_path: Path, picture: Picture
     cluster, jobs = load_files(tmp_path / "cluster.yaml", tmp_path / "jobs.yaml")
     result = translate_picture(picture)
     assert (cluster, jobs) == (result.cluster, result.jobs)
+
+
+def test_an_empty_list_with_an_error_is_no_cluster_without_jobs() -> None:
+    """What `squeue --json` of 22.05 says, with exit code 0, where slurmctld does not answer."""
+    error = {"description": "Failed while looking for jobs", "source": "slurm_load_jobs"}
+    outputs = {**load(SAVED), "jobs.json": json.dumps({"errors": [error], "jobs": []})}
+    with pytest.raises(InputError, match=r"holds an error instead of jobs: .*Failed while looking"):
+        parse(outputs)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
+import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,21 @@ import pytest
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.orderer import Orderer, open_slurm
-from fairlead.engines.slurm.ordering import AT_ONCE, CLOSEST, SPACE, factors_for, write_factors
+from fairlead.engines.slurm.ordering import (
+    AT_ONCE,
+    CLOSEST,
+    SPACE,
+    Factors,
+    factors_for,
+    write_factors,
+)
 from fairlead.engines.slurm.reading.commands import ask, load
 from fairlead.model.errors import InputError
-from tests.engines.slurm.ground import Ground
+from tests.engines.slurm.ground import Ground, path
 from tests.engines.slurm.test_observe import TENTH, Watch
 
 SAVED = Path(__file__).parents[3] / "examples" / "slurm" / "saved"
-UNDO = "squeue -h -t PD -o 'update JobId=%A SiteFactor=0' | sort -u | scontrol --quiet"
+UNDO = "squeue -h -t PD -o 'update JobId=%A SiteFactor=0' | sort -u | scontrol >/dev/null"
 
 
 def test_who_is_new_gets_a_place_and_nobody_else_another_one() -> None:
@@ -81,12 +90,37 @@ def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> N
     assert len(written) == 2
 
 
+def test_where_it_may_not_write_it_says_so_once_and_tries_again_after_each_reading() -> None:
+    tries = []
+
+    def write(factors: Factors) -> None:
+        tries.append(dict(factors))
+        if len(tries) < 3:
+            raise EngineError("scontrol does not set the site factor of jobs: Invalid user id")
+
+    outputs = load(SAVED)
+    engine = Orderer(10**9, lambda _: outputs, write=write)
+    said: list[str] = []
+    try:
+        while len(tries) < 3:
+            engine.order(["1", "2"])
+            with suppress(EngineError):
+                engine.view()
+            said += [each for each in engine.take_faults() if "site factor" in each]
+    finally:
+        engine.close()
+    assert tries[0] == tries[1] == tries[2] == {"1": 2 * SPACE, "2": SPACE}
+    assert said == ["scontrol does not set the site factor of jobs: Invalid user id"]
+
+
 def test_what_slurm_refuses_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tool = tmp_path / "scontrol"
     tool.write_text('#!/bin/sh\ncat >/dev/null\necho "$SAYS" >&2\nexit 1\n', encoding="utf-8")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("SAYS", " Invalid job id specified for job 7")
+    write_factors({"7": 1})
+    monkeypatch.setenv("SAYS", "Job has already finished for job 7")
     write_factors({"7": 1})
     monkeypatch.setenv("SAYS", "Invalid user id for job 7")
     with pytest.raises(EngineError, match="site factor of jobs: Invalid user id"):
@@ -136,6 +170,18 @@ class TestReal:
         watch.service.engine.close()
         subprocess.run(UNDO, shell=True, check=True, env=watch.ground.environment)
         assert set(priorities().values()) <= {0, 1}
+
+    def test_who_has_no_right_to_it_is_told(
+        self, watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tool, real = tmp_path / "scontrol", shutil.which("scontrol", path=path())
+        tool.write_text(f'#!/bin/sh\nexec setpriv --reuid=nobody --clear-groups {real} "$@"\n')
+        tool.chmod(0o755)
+        job = watch.ground.run("sbatch", "--parsable", "-o", "/dev/null", "--hold", "--wrap=true")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{path()}")
+        write_factors({"99999": 5})
+        with pytest.raises(EngineError, match="site factor of jobs: Invalid user id"):
+            write_factors({job.strip(): 5, "99999": 5})
 
     def test_it_needs_a_priority_of_several_factors(self, watch: Watch) -> None:
         engine = open_slurm("order", TENTH)

@@ -1,4 +1,4 @@
-"""`fairlead serve --engine slurm --mode observe` as a whole, over a real Slurm."""
+"""`fairlead serve --engine slurm` as a whole, over a real Slurm."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.engines.slurm.ordering import SPACE
 from tests.cli.live.place import administrator, serving, until
 from tests.engines.slurm.ground import Ground
 
 pytestmark = pytest.mark.slow
 
 
-def test_commands_answer_on_a_slurm_that_is_observed(
+def test_commands_answer_on_a_slurm_that_is_observed_and_then_put_into_order(
     slurm: Ground,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -40,11 +41,23 @@ def test_commands_answer_on_a_slurm_that_is_observed(
             f"{held} of root waits, and has no part in the shares now",
             "Slurm holds it (JobHeldUser)",
         ]
+        (first, *_) = shell.json("why", f"{runs}_2")["sentences"]
+        assert first == f"{runs} of root is running: 3 tasks, all running"
         assert "Slurm runs this cluster" in shell.refused("submit", "--", "true")
         slurm.run("scancel", runs, held)
         until(lambda: shell.json("jobs")["jobs"] == [])
         (over,) = shell.json("jobs", "--all")["jobs"]
         assert over["tasks"]["failed"] == 3
+    # The other mode goes on with the same state, and back.
+    blocks = sbatch("-w", "d1", "-c", "8")
+    waits = sbatch("-w", "d1", "-c", "8")
+    order = ("--engine", "slurm", "--mode", "order", "--config", "config.yaml")
+    with serving(tmp_path, *order) as served:
+        shell = administrator(served, tmp_path, monkeypatch, capsys)
+        until(lambda: slurm.run("squeue", "-h", "-j", waits, "-o", "%Q").strip() == str(SPACE))
+        assert runs in {job["name"] for job in shell.json("jobs", "--all")["jobs"]}
+        until(lambda: f"priority {SPACE}" in shell.json("why", waits)["sentences"][1])
+    slurm.run("scancel", blocks, waits)
     slurm.wait_until_idle()
 
 

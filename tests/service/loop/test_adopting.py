@@ -251,6 +251,16 @@ def test_a_job_that_was_given_back_waits_and_runs_again(back: Part) -> None:
     assert bed.held("7") == {"": ["m1"]}
 
 
+def test_a_clock_there_that_is_ahead_starts_nothing_again() -> None:
+    bed = Bed()
+    ahead = part("", "m2", started=9_000 * SECOND)
+    bed.see(SeenJob(job("7"), 0, (ahead,)), SeenJob(job("8"), 1))
+    seq = bed.service.records.seq
+    bed.see(SeenJob(job("7"), 0, (ahead,)), SeenJob(job("8"), 1))
+    bed.see(SeenJob(job("7"), 0, (ahead,), again=frozenset(["x"])), SeenJob(job("8"), 1))
+    assert bed.service.records.seq == seq
+
+
 def test_one_that_is_held_claims_nothing_and_comes_back() -> None:
     bed = Bed()
     bed.see(SeenJob(job("7"), 1))

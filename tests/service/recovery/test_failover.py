@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -167,12 +168,21 @@ def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
             token = (served.state / "admin-token").read_text().strip()
             with Client(url, token) as client:
                 client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+            third = fairlead(tmp_path, *waiting)  # and now another one can wait
+            assert third.stdout.startswith("waiting on http://"), third.stderr
+            next_url = (served.state / "standby-address").read_text().strip()
+            assert get(next_url).json()["leader"] == url
             stopped = fairlead(tmp_path, "stop", "--state", "state")
             assert stopped.returncode == 0, stopped.stderr
             assert not running(process)
+            until(lambda: leads(next_url))
+            until(lambda: (served.state / "address").read_text().strip() == next_url)
+            stopped = fairlead(tmp_path, "stop", "--state", "state")
+            assert stopped.returncode == 0, stopped.stderr
         finally:
-            if Path(f"/proc/{process}").exists():
-                os.kill(process, signal.SIGKILL)
+            for name in ("process", "standby-process"):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    os.kill(int((served.state / name).read_text().split()[0]), signal.SIGKILL)
     assert not (served.state / "address").exists()
 
 

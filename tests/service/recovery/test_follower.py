@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -27,6 +28,7 @@ from fairlead.service.records import dump
 from fairlead.service.recovery.follower import Follower, _Seen
 from fairlead.service.requests import CancelJob, Refused, Wrong
 from fairlead.service.settings import Settings
+from tests.cli.live.place import until
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fate
 from tests.service.conftest import Databases
@@ -365,3 +367,39 @@ def test_one_that_went_on_meanwhile_is_not_overtaken(database: str) -> None:
     pair.look(RUN_OUT + LOOK, beat=False)
     assert takes_over(follower)
     goes_on(pair, follower)
+
+
+def test_one_that_froze_in_the_middle_of_a_transaction_holds_up_nobody(database: str) -> None:
+    """After some statements the server's own limit on that does not count: it is put out here."""
+    pair = Pair(database)
+    pair.submit(job("x", 2))
+    follower = pair.follow()
+    pair.look()
+    store: Any = pair.service.store
+    session = store._session  # noqa: SLF001 - a freeze inside of it
+    session.run("SET idle_in_transaction_session_timeout = 0")
+    session.begin(write=True)
+    session.run("UPDATE journal_head SET seq = seq + 1")
+    pair.look(RUN_OUT + LOOK, beat=False)
+    assert takes_over(follower)
+    gone = follower.free
+    with pytest.raises(JournalError, match="lock timeout"):
+        pair.lead(follower, gone)
+    left = pair.service
+    until(lambda: led_after_all(pair, follower, gone))
+    with pytest.raises(JournalError):
+        session.commit()
+    left.store.close()
+    assert pair.submit(job("y")).ids == (2,)
+    pair.close()
+
+
+def led_after_all(pair: Pair, follower: Follower, gone: Standing | None) -> bool:
+    """Whether the follower leads now: the server ends a session a moment after it was told to."""
+    try:
+        pair.service = pair.lead(follower, gone)
+    except JournalError:
+        return False
+    pair.followers.clear()
+    pair.step()
+    return True

@@ -126,7 +126,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
     from fairlead.client.places import STANDBY_ADDRESS
     from fairlead.service.metrics import Metrics
     from fairlead.service.process.private_file import write_private
-    from fairlead.service.process.server import ADDRESS, Serving, serve
+    from fairlead.service.process.server import ADDRESS, Serving, forget_address, serve
     from fairlead.service.recovery.follower import Follower
 
     with ExitStack() as open_:
@@ -143,7 +143,9 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
                 note_process(plan.state)
                 if waits:
                     write_private(plan.state / ADDRESS, url)
-                    open_.callback((plan.state / ADDRESS).unlink, missing_ok=True)
+                    for file in (STANDBY, STANDBY_ADDRESS):  # another one can wait now
+                        (plan.state / file).unlink(missing_ok=True)
+                    open_.callback(forget_address, plan.state / ADDRESS, url)
                 complain("the service that led is gone: this one leads now")
             return made
 

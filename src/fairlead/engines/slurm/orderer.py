@@ -28,6 +28,7 @@ class Orderer(Observer):
         self._write = write
         self._line: tuple[str, ...] = ()
         self._known: dict[str, int] = {}
+        self._refusal = ""
         super().__init__(every, asked, cluster)
 
     def order(self, jobs: Sequence[str]) -> None:
@@ -52,11 +53,13 @@ class Orderer(Observer):
         except EngineError as error:
             with self._lock:
                 self._failure = error
-                if str(error) not in self._noted:
+                if str(error) != self._refusal:
                     self._faults.append(str(error))
+                self._refusal = str(error)
             self._wake()
             return
         self._known |= {name: wanted[name] for name in names}
+        self._refusal = ""
 
 
 def open_slurm(mode: str, every: int) -> Observer:

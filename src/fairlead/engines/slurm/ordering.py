@@ -70,7 +70,7 @@ def write_factors(changes: Factors) -> None:
     lines = [f"update JobId={job} SiteFactor={factor}\n" for job, factor in changes.items()]
     try:
         done = subprocess.run(
-            ("scontrol", "--quiet"),
+            ("scontrol",),  # with --quiet it says nothing of errors either
             input="".join(lines).encode(),
             capture_output=True,
             check=False,
@@ -85,4 +85,4 @@ def write_factors(changes: Factors) -> None:
 
 
 def _is_gone(line: str) -> bool:
-    return "Invalid job id" in line or ("already" in line and "finish" in line)
+    return "Invalid job id" in line or "Job has already finished" in line

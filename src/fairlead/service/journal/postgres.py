@@ -88,10 +88,34 @@ def open_postgres(
                 f"{name} is being written by another service: stop that one first"
             )
         connect = partial(PostgresSession, url, write=True)
-        return SqlStore(name, session, connect, head, epoch, seen)
+        if seen is None:
+            return SqlStore(name, session, connect, head, epoch)
+        session.run("SET lock_timeout = '500ms'")
+        try:
+            store = SqlStore(name, session, connect, head, epoch, seen)
+        except HeldJournalError:
+            _end_writer(url, epoch)  # the next try need not wait for it
+            raise
+        session.run("SET lock_timeout = '2s'")
+        return store
     except BaseException:
         session.close()
         raise
+
+
+def _end_writer(url: str, epoch: int) -> None:
+    """Ends the session of a writer that froze in the middle of a transaction: the server's own
+    limit for that (`_WRITING`) does not count after all statements."""
+    session = PostgresSession(url)
+    try:
+        session.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks, pg_database"
+            " WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND database = oid"
+            " AND datname = current_database() AND classid::bigint = ? AND objid::bigint = ?",
+            (LOCK, epoch),
+        )
+    finally:
+        session.close()
 
 
 def _make_tables(
@@ -148,6 +172,10 @@ def without_password(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"
+
+
+class HeldJournalError(JournalError):
+    """Somebody is in the middle of a transaction, and does not go on."""
 
 
 class _Impatient(psycopg.Connection[Any]):
@@ -268,6 +296,8 @@ class PostgresSession:
             raise CorruptJournalError(f"{self._name} is damaged: {_first(error)}") from error
         except psycopg.errors.IndexCorrupted as error:
             raise CorruptJournalError(f"{self._name} is damaged: {_first(error)}") from error
+        except psycopg.errors.LockNotAvailable as error:
+            raise HeldJournalError(f"{self._name} cannot be used now: {_first(error)}") from error
         except psycopg.errors.DiskFull as error:
             raise JournalError(
                 f"{self._name} cannot be used now: the server's disk is full; make room: nothing"

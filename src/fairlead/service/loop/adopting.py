@@ -297,7 +297,7 @@ def _place(step: Step, name: str, standing: _Standing, part: Part) -> list[_Held
         task, attempt = next_task(step.core, name)
         event = TaskPlaced(step.time, name, task, machine)
         body = {"id": standing.number, "attempt": attempt, "part": part.name}
-        step.apply(event, **body, started=min(part.started, step.time))
+        step.apply(event, **body, started=part.started)  # by that cluster's clock
         placed.append(_Held(task, attempt, machine, part.started))
     standing.held[part.name] = placed
     return placed

@@ -11,7 +11,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -169,7 +169,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             runner.start()
             server.run(sockets=[listener])
         finally:
-            file.unlink(missing_ok=True)
+            forget_address(file, url)
             ended = runner.stop(STOPPING)
             if ended:
                 runner.service.close()
@@ -180,6 +180,13 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     if server.failure is not None:
         raise server.failure
     return 0
+
+
+def forget_address(file: Path, url: str) -> None:
+    """Takes the address away, unless another service has written its own there since."""
+    with suppress(FileNotFoundError):
+        if file.read_text(encoding="utf-8").strip() == url:
+            file.unlink()
 
 
 def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:

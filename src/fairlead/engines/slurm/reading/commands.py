@@ -12,9 +12,10 @@ from fairlead.model.errors import InputError
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "version.txt": ("sinfo", "--version"),
+    # First: where slurmctld is away it fails, and the next two say nothing wrong after as long.
+    "partitions.txt": ("scontrol", "--oneliner", "show", "partitions"),
     "nodes.json": ("sinfo", "--json"),
     "jobs.json": ("squeue", "--json"),
-    "partitions.txt": ("scontrol", "--oneliner", "show", "partitions"),
     "accounts.txt": (
         *("sacctmgr", "--noheader", "--parsable2", "show", "associations"),
         "format=Cluster,Account,User,ParentName,Share,GrpTRES",

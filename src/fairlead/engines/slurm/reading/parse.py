@@ -78,11 +78,17 @@ def slim(outputs: Mapping[str, str]) -> dict[str, str]:
 
 def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
     try:
-        rows = json.loads(outputs[name])[key]
-    except (ValueError, TypeError, KeyError) as error:
+        tree = json.loads(outputs[name])
+        rows, errors = tree[key], tree.get("errors")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"{name} holds no JSON with {key}", "save what Slurm's command writes, as it is"
         ) from error
+    if errors:  # then the list is empty, and the command says that all is well
+        raise InputError(
+            f"{name} holds an error instead of {key}: {json.dumps(errors)[:200]}",
+            "ask again when Slurm answers",
+        )
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{name} holds no list of {key}", "save what Slurm writes, as it is")
     needed = NODE_FIELDS[0] if key == "nodes" else JOB_FIELDS[0]

@@ -120,6 +120,9 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
+    core = view.core
+    if core is not None and not core.placement.places:
+        job = job.partition("_")[0]  # of an element, as Slurm has it, the array
     held = view.apart.get(job)
     if held is not None and may_see(view, caller, held.tenant):
         return apart(_time(view, now), job, held.tenant, held.why)
