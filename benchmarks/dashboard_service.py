@@ -15,6 +15,7 @@ import numpy as np
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.process import WorkerAdviser
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
@@ -74,19 +75,22 @@ def jobs(count: int, tenants: int, seed: int = 1) -> list[Job]:
     return found
 
 
-def start(
-    folder: Path,
-    there: Sequence[Machine],
-    tenants: Sequence[Tenant],
-    work: Sequence[Job],
-    port: int = 0,
-) -> int:
-    """Serves until a signal; the address and the administrator's token are in the folder."""
+def tenants(count: int) -> list[Tenant]:
+    """So many tenants of three weights."""
+    return [Tenant(f"team-{k:03}", weight=1 + k % 3) for k in range(count)]
+
+
+def begin(there: Sequence[Machine], tenants: Sequence[Tenant], adviser: Adviser) -> Service:
+    """A service on these machines, with nothing to do yet."""
     world = World(there, lambda: time.time_ns() // 1000, lasting(None))
     settings = Settings(tenants=tuple(tenants), limits=LIMITS, snapshot_every=0)
-    adviser = WorkerAdviser()
     service = Service(MemoryStore(Place()), FakeEngine(world), settings, adviser)
     service.step(time.time_ns() // 1000)
+    return service
+
+
+def submit(service: Service, work: Sequence[Job]) -> None:
+    """These jobs come."""
     for first in range(0, len(work), 1000):
         (reply,) = service.step(
             time.time_ns() // 1000, [SubmitJobs(Caller(), tuple(work[first : first + 1000]))]
@@ -94,12 +98,17 @@ def start(
         if isinstance(reply, Refused):
             raise RuntimeError(reply.what)
 
+
+def start(folder: Path, service: Service, port: int = 0) -> int:
+    """Serves until a signal; the address and the administrator's token are in the folder."""
+
     def ready(url: str, _: bool) -> None:
         named = [f"{thread.name} {thread.native_id}" for thread in threading.enumerate()]
         (folder / THREADS).write_text("\n".join(named), encoding="ascii")
         print(url, flush=True)
 
-    return serve(Serving(service, folder, port=port), ready)
+    # Asked once a second, as an engine is that tells when it has news: the loop is quiet otherwise.
+    return serve(Serving(service, folder, port=port, poll=1.0), ready)
 
 
 def main() -> int:
@@ -110,9 +119,10 @@ def main() -> int:
     for name, number in (("machines", 1000), ("tenants", 200), ("jobs", 10_000)):
         parser.add_argument(f"--{name}", type=int, default=number)
     options = parser.parse_args()
-    names = [Tenant(f"team-{k:03}", weight=1 + k % 3) for k in range(options.tenants)]
-    work = jobs(options.jobs, options.tenants)
-    return start(options.folder, machines(options.machines), names, work, options.port)
+    there = machines(options.machines)
+    service = begin(there, tenants(options.tenants), WorkerAdviser())
+    submit(service, jobs(options.jobs, options.tenants))
+    return start(options.folder, service, options.port)
 
 
 if __name__ == "__main__":

@@ -233,9 +233,9 @@ ATTACKS: dict[str, Callable[[str, str], None]] = {
     "reasons": _reasons,
     "streams": _streams,
     "slow-readers": _slow_readers,
-    "submissions": _submissions,
     "idle": _idle,
     "strangers": _strangers,
+    "submissions": _submissions,  # the last one: it leaves jobs that wait
 }
 
 

@@ -16,6 +16,7 @@ from fairlead.service.journal.entry import Standing
 from fairlead.service.journal.leases import Lease, Watch
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.engine_link import EngineLink
+from tests.vopr.engine import SimEngine
 from tests.vopr.faults import BrokenPromiseError
 from tests.vopr.leaders import Leaders
 
@@ -124,6 +125,10 @@ def _longer(was: float) -> float:
     return was + 2.5
 
 
+def _knows_all(_was: Any) -> Any:
+    return lambda _self, _identity: True
+
+
 class Planted:
     """The world in which a bug is planted."""
 
@@ -145,6 +150,8 @@ BEATS = "nobody is overtaken who beats"
 LEADS = "somebody leads within 10 s"
 ORDERS = "one that was overtaken orders nothing"
 FRESH = "what is called fresh is fresh"
+ONCE = "what is not rerunnable runs once"
+OWN = "an engine hears of its own attempts"
 
 BUGS = {
     "impatient": Bug(Watch, "may_take_over", _impatient, 1, (BEATS,)),
@@ -167,6 +174,7 @@ BUGS = {
         1,
         (FRESH, "the newest writer alone writes", "CorruptJournalError"),
     ),
+    "another-engine-believed": Bug(SimEngine, "knows", _knows_all, 3, (OWN, ONCE)),
     "old-look-believed": Bug(MemoryStore, "__init__", _as_it_was_once, 1, (BEATS, ORDERS)),
 }
 

@@ -48,6 +48,8 @@ def written(field: Field[Any]) -> tuple[str, object]:
         return "7", 7
     if kind.startswith("tuple"):
         return "[a, b]", ("a", "b")
+    if field.name == "graphs":
+        return "'https://x/d'", "https://x/d"
     assert kind == "str", f"{field.name} is a {kind}: how is that written?"
     return "'x'", "x"
 
@@ -78,6 +80,12 @@ def test_every_setting_can_be_written(
     others = [each.name for each in fields(kind) if each.name != field.name]
     usual = [getattr(kind(), name) for name in others]
     assert [getattr(part, name) for name in others] == usual
+
+
+@pytest.mark.parametrize("text", ["javascript:alert(1)", "grafana", "https://a b", "ftp://x"])
+def test_graphs_are_at_an_address_of_a_page(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no address of a page; write one"):
+        read(tmp_path, f"api:\n  graphs: '{text}'\n")
 
 
 @pytest.mark.parametrize("name", ["reserve_after", "preempt_after"])

@@ -3,6 +3,7 @@ asked by those whose they are not."""
 
 from __future__ import annotations
 
+import json
 import typing
 from collections.abc import Iterator
 from itertools import count
@@ -249,6 +250,17 @@ def test_what_was_planted_is_there_to_be_seen_by_its_owner_and_the_admins_part_b
     for word, field in planted.admins.items():
         assert word not in seen["vision"] + seen["research"], field
         assert (word in seen["root"]) is (field != "key"), field
+
+
+@pytest.mark.parametrize("token", ["sales", "watcher", "vision"])
+def test_how_a_task_ended_is_told_to_its_owner_alone(planted: Planted, token: str) -> None:
+    """The code of an exit is what a task says, and no word that a search would find."""
+    text = planted.stage.run(_events(planted.stage, token)).decode()
+    told = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    ends = [each for each in told if each["kind"] == "task_failed" and each["tenant"] == "vision"]
+    assert ends
+    assert all(({"cause", "code"} <= each.keys()) is (token == "vision") for each in ends)
+    assert all(token == "vision" or not {"cause", "code"} & each.keys() for each in ends)
 
 
 def _models(kind: object) -> Iterator[type[BaseModel]]:

@@ -108,7 +108,7 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
     audit = live_audit(live.now, core, watch)
     (short,) = audit.shortfalls
     assert short.sentence.startswith(
-        "language lacks 2 tasks of eval for 4 s: it waits for machines"
+        "language lacks 2 tasks of eval for less than two minutes: it waits for machines"
     )
     live.step(seconds=10)
     past = history(live.now, watch, tenant="vision")

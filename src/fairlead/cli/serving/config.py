@@ -53,6 +53,7 @@ _TIMES = (
 _OFF = ("reserve_after", "preempt_after", "journal_keep")
 """Times that may be `off`."""
 
+_ADDRESS = re.compile(r"https?://[!-~]{1,1000}")
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
@@ -154,11 +155,21 @@ def _reader(name: str, api: bool) -> Callable[[str], Any]:
         return lambda text: None if text in ("off", "false") else _microseconds(text)
     if name in _TIMES:
         return _microseconds
+    if api and name == "graphs":
+        return _address
     if api and name.endswith("_seconds"):
         return lambda text: float(read_duration(text))
     if api and name.endswith(("_rate", "_burst")):
         return _decimal
     return _whole
+
+
+def _address(text: str) -> str:
+    if _ADDRESS.fullmatch(text):
+        return text
+    raise InputError(
+        f'"{text[:60]}" is no address of a page', "write one, as https://grafana.example/d/nodes"
+    )
 
 
 def _switch(text: str) -> bool:

@@ -160,7 +160,8 @@ function told(picture, dear, index, more) {
       "p",
       {},
       resource ? `${amount(size)} ${resource}: ` : "Nothing to share: ",
-      held.length ? held.map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
+      held.length ? held.slice(0, FEW).map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
+      held.length > FEW ? `, and ${held.length - FEW} more` : "",
       ".",
     ),
     html(
@@ -171,7 +172,7 @@ function told(picture, dear, index, more) {
     ),
   ];
   if (price) {
-    const stop = price.level.stop.slice(0, 8).join(", ");
+    const stop = few(price.level.stop);
     lines.push(
       html(
         "p",

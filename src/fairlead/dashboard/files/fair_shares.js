@@ -3,7 +3,7 @@
 
 import { swatch } from "./colours.js";
 import { html, svg } from "./draw.js";
-import { amount, share } from "./numbers.js";
+import { amount, readable, share } from "./numbers.js";
 
 const WIDTH = 420;
 const FEW = 40;
@@ -13,7 +13,7 @@ const FEW = 40;
  * @param {Map<string | null, string>} paint
  */
 export function fairShares(picture, paint) {
-  const most = Math.max(...picture.tenants.map((tenant) => tenant.share), 0) || 1;
+  const most = readable(picture.tenants.map((tenant) => tenant.share)) || 1;
   const all = inTree(picture);
   const body = html("tbody", {}, ...all.slice(0, FEW).map(row));
   const more = html(
@@ -48,14 +48,14 @@ export function fairShares(picture, paint) {
     html(
       "p",
       { class: "soft" },
-      `Policy ${picture.policy}, ${picture.tasks} tasks${picture.exact ? ", exact and proved" : ""}. A share is divided by the tenant's weight.`,
+      `Policy ${picture.policy}, ${picture.tasks} tasks${picture.exact ? ", exact and proved" : ""}. A share is divided by the tenant's weight.${picture.tenants.some((tenant) => tenant.share > most) ? " Bars that are cut are longer." : ""}`,
     ),
     html(
       "div",
       { class: "wide", tabindex: 0, role: "region", "aria-label": "fair shares" },
       html(
         "table",
-        {},
+        { class: "fair" },
         html(
           "thead",
           {},
@@ -77,7 +77,8 @@ function bar(tenant, most, fill) {
   return svg(
     "svg",
     { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": `${tenant.name} has share ${share(tenant.share)}` },
-    svg("rect", { y: 6, width: (WIDTH * tenant.share) / most, height: 14, rx: 2, fill }),
+    svg("rect", { y: 6, width: (WIDTH * Math.min(tenant.share, most)) / most, height: 14, rx: 2, fill }),
+    tenant.share > most ? svg("path", { d: `M${WIDTH - 16} 4l-5 18h5l5-18z`, class: "cut" }) : null,
   );
 }
 

@@ -48,5 +48,8 @@ const MIDDLE = 3;
  */
 export function readable(values) {
   const order = values.filter((each) => each > 0).sort((a, b) => a - b);
-  return Math.min(order.at(-1) ?? 0, MIDDLE * (order[order.length >> 1] ?? 0));
+  const found = Math.min(order.at(-1) ?? 0, MIDDLE * (order[order.length >> 1] ?? 0));
+  // Rounded up, so that not every bar is drawn anew whenever somebody's share moves a little.
+  const digit = 10 ** (Math.floor(Math.log10(found || 1)) - 1);
+  return Math.ceil(found / digit) * digit;
 }

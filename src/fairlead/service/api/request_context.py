@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.service.api.keys import Keys
-from fairlead.service.api.neighbours.limits import Buckets
+from fairlead.service.api.neighbours.limits import CHANGING, Buckets
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
 from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
@@ -51,12 +51,11 @@ A = TypeVar("A", bound=RequestBody)
 LARGE = 64 * 1024
 """Bytes of a body that is read in a thread, so that others need not wait."""
 
-CHANGING = 0.0003
-"""Seconds of the loop's time that a job costs that is submitted, cancelled or forgotten; about."""
-
 OVERTAKEN = 10.0
 """Seconds after which a service that cannot know whether it leads has been overtaken: an answer
 that goes on ends then, so that its reader looks for the one that leads."""
+
+BUSY = "of this sender take the loop's time"
 
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
@@ -96,8 +95,7 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
-        self.turns = Turns(self.stopwatch)
-        self.owners = Owners()
+        self.turns, self.owners = Turns(self.stopwatch), Owners()
         self.changing = Buckets(settings.changing_rate, settings.changing_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
@@ -201,8 +199,7 @@ class RequestContext:
         await self._slow_down_reading()
         api, size = self.api, weight(change)
         if api.turns.has_rivals(self.who):  # who is alone takes time from nobody
-            wait = api.changing.debt(self.who, api.clock())
-            await slow_down(api, wait, "of this sender take the loop's time")
+            await slow_down(api, api.changing.debt(self.who, api.clock()), BUSY)
         api.changing.spend(self.who, api.clock(), CHANGING * size)
         done = await api.ask(change)
         if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
@@ -262,7 +259,7 @@ class RequestContext:
 
     async def _slow_down_reading(self) -> None:
         wait = self.api.reading.debt(self.who, self.api.clock())
-        await slow_down(self.api, wait, "of this sender take the loop's time")
+        await slow_down(self.api, wait, BUSY)
 
     async def slow_down_heavy(self) -> None:
         """Raises RefusalError where too much that is heavy was asked."""

@@ -83,3 +83,5 @@ class ApiSettings:
     """Reasons and what-ifs that are computed at one moment; of one tenant all but one of them."""
     threads: bool = True
     """Large bodies are read, and outputs fetched, in threads. Not where all must be repeatable."""
+    graphs: str = ""
+    """Address of graphs of the nodes (Grafana, say), to which the dashboard links; empty: none."""

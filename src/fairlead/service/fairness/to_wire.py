@@ -21,8 +21,9 @@ JUST_NOW = "unexplained"
 """The cause of a shortfall beyond those that are looked into."""
 
 
-MINUTE = 60
-"""Seconds up to which a second counts."""
+MINUTES = 120
+"""Seconds from which minutes are told; seconds never: a sentence that counts them is another one
+each second, for every page that shows it."""
 
 
 def measure_shares(core: Core, watch: FairnessMonitor | None) -> Measured:
@@ -201,7 +202,7 @@ def _below(below: Below) -> wire.BelowFair:
 
 
 def _lasting(seconds: float) -> str:
-    return f"{max(seconds, 0):.0f} s" if seconds < MINUTE else timespan(seconds)
+    return timespan(seconds) if seconds >= MINUTES else "less than two minutes"
 
 
 def _short(short: Short, audit: Audit) -> wire.Shortfall:

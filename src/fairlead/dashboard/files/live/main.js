@@ -58,6 +58,8 @@ const problem = html("p", { class: "warning", role: "alert", hidden: true });
 
 /** @type {Me | null} */
 let me = null;
+/** @type {string | null} where graphs of the nodes are */
+let graphs = null;
 /** @type {View | null} */
 let view = null;
 /** @type {ReturnType<typeof follow> | null} */
@@ -74,7 +76,7 @@ let standing = false;
 /** Begins, or begins again after somebody signed in. */
 async function begin() {
   try {
-    me = (await read("/v1/session")).me;
+    ({ me, graphs } = await read("/v1/session"));
   } catch (error) {
     say(`${error instanceof Refused ? error.message : "The service is away"}; trying again in 3 s.`, true);
     setTimeout(begin, 3000);
@@ -175,6 +177,7 @@ function head(current) {
           ...Object.entries(VIEWS).map(([name, { shown }]) =>
             shown ? html("a", { href: `#${name}`, "aria-current": name === current ? "page" : null }, shown) : null,
           ),
+          graphs ? html("a", { href: graphs, rel: "noreferrer", target: "_blank" }, "Graphs of nodes ↗") : null,
         )
       : "",
     html("span", { class: "who", hidden: !who }, who, me?.name ? html("button", { type: "button", onclick: signOut }, "Sign out") : null),

@@ -5,6 +5,7 @@ import { coloured } from "../colours.js";
 
 /** @type {string[]} */
 const names = [];
+const known = new Set();
 let made = coloured(names);
 
 /**
@@ -13,7 +14,6 @@ let made = coloured(names);
  */
 export function paints(more) {
   const before = names.length;
-  const known = new Set(names);
   for (const name of more) {
     if (!known.has(name)) {
       known.add(name);

@@ -104,7 +104,7 @@ export function now(page) {
       html(
         "p",
         { class: "legend soft" },
-        "Bar: held. Line: exact fair share. Notch: guaranteed, in whole tasks. Hatched: asked for. Red: short of. Shares are divided by weights.",
+        "Bar: held (cut where it is far longer). Line: exact fair share. Notch: guaranteed, in whole tasks. Hatched: asked for. Red: short of. Shares are divided by weights.",
       ),
       shown.element,
       remark,

@@ -6,6 +6,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
+CHANGING = 0.0003
+"""Seconds of the loop's time that a job costs that is submitted, cancelled or forgotten; about."""
+
 MOST_BUCKETS = 100_000
 """Buckets that are kept; of more, those that were not used for longest are forgotten."""
 

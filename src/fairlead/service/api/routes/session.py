@@ -25,7 +25,8 @@ async def session(context: Enter) -> Response:
                 raise
             return context.answer(Session())
         caller = caller_of(holder)
-    return context.answer(Session(me=await context.read(lambda view: told_me(view, caller))))
+    me = await context.read(lambda view: told_me(view, caller))
+    return context.answer(Session(me=me, graphs=context.api.settings.graphs or None))
 
 
 async def sign_in(context: Enter) -> Response:

@@ -12,7 +12,7 @@ from threading import Lock
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
 
-CHUNK = 500
+CHUNK = 100
 """Entries that are handed out at once."""
 
 OLDEST = "the journal no longer holds what came then"

@@ -1,0 +1,133 @@
+"""The live page with what nobody wishes for: hundreds of tenants, names of all kinds, no machine
+that takes tasks, and no storm of questions when the service dies and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.dashboard.test_live import FAILS, VIEWS, Place
+from tests.ports import kept_port
+
+MARKUP = "<b>bold</b>&amp;"
+HEBREW = "שלום-עולם"
+LONG = "x" * 200
+TENANTS = 500
+
+CLUSTER = f"""\
+machines:
+  - {{name: "a;b", capacity: {{cpu: 4, memory: 2GiB}}, labels: {{zone: "{MARKUP}"}}}}
+  - {{name: "{HEBREW}", capacity: {{cpu: 4, memory: 2GiB}}}}
+  - {{name: "{LONG}", capacity: {{cpu: 4, memory: 2GiB}}}}
+tenants:
+  - {{name: "{MARKUP}"}}
+  - {{name: "{HEBREW}"}}
+  - {{name: "{LONG}"}}
+"""
+
+AWAY = 4_000
+"""Milliseconds for which the service is away."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A service with such names."""
+    folder = tmp_path_factory.mktemp("service")
+    more = "".join(f"  - {{name: team-{k:03}}}\n" for k in range(TENANTS - 3))
+    (folder / "cluster.yaml").write_text(CLUSTER + more, encoding="utf-8")
+    with kept_port() as port:
+        made = Place(folder, port)
+        made.submit("work", MARKUP, 3)
+        made.submit(LONG, HEBREW, 4)
+        made.submit(HEBREW, LONG, 4)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def signed_in(place: Place, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens a view as the administrator."""
+
+    def opened(view: str, **options: object) -> Page:
+        page = open_page(f"{place.url}/#{view}", **options)
+        page.get_by_label("Token").fill(place.token)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("navigation").wait_for()
+        return page
+
+    return opened
+
+
+def test_names_of_all_kinds_are_text_and_fit_a_telephone(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("now", width=400)
+    for view, shown in VIEWS.items():
+        page.goto(f"{place.url}/#{view}")
+        expect(page.locator(f"main {shown}").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400, view
+        assert page.locator("main b", has_text="bold").filter(has_not_text="<b>").count() == 0, view
+    page.goto(f"{place.url}/#tenants?order=jobs")
+    names = page.get_by_role("rowheader")
+    expect(names).to_have_count(100)
+    assert {MARKUP, HEBREW, LONG} == set(names.all_inner_texts()[:3])
+    page.get_by_role("button", name="Next page").click()
+    expect(names.first).to_have_text("team-097")
+
+
+def test_a_machine_with_a_semicolon_in_its_name_is_removed_to_see_who_loses(
+    signed_in: Callable[..., Page],
+) -> None:
+    page = signed_in("what-if")
+    page.get_by_text("Other changes, a line each").click()
+    page.get_by_label("Remove machines").fill(f"a;b\n{HEBREW}")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("region", name="tenants before and after")).to_be_visible()
+    asked = page.evaluate("new URLSearchParams(location.hash.split('?')[1]).getAll('remove')")
+    assert asked == ["a;b", HEBREW]
+    page.reload()
+    expect(page.get_by_role("region", name="tenants before and after")).to_be_visible()
+
+
+def test_where_no_machine_takes_tasks_every_view_says_so(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    place.client.drain_machines("a;b", HEBREW, LONG)
+    page = signed_in("water")
+    expect(page.locator("main")).to_contain_text(
+        "There is nothing to share: no machine takes tasks"
+    )
+    page.goto(f"{place.url}/#bottlenecks")
+    expect(page.locator("main")).to_contain_text("There is nothing to share")
+    page.goto(f"{place.url}/#now")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    waits = next(job.name for job in place.client.jobs() if job.tasks.waiting)
+    page.goto(f"{place.url}/#why/{waits}")
+    expect(page.locator(".funnel li").last).to_contain_text("take tasks")
+    place.client.undrain_machines("a;b", HEBREW, LONG)
+
+
+def test_a_service_that_comes_back_is_not_asked_by_all_pages_at_once(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    pages = [signed_in("now", expected=FAILS) for _ in range(4)]
+    for page in pages:
+        expect(page.locator("tbody tr").first).to_be_visible()
+    asked: list[Request] = []
+    for page in pages:
+        page.on("request", lambda request: asked.append(request))  # noqa: PLW0108 - it takes no built-in
+    place.served.process.kill()
+    place.served.process.wait()
+    for page in pages:
+        expect(page.get_by_role("status")).to_contain_text("The service is away")
+    pages[0].wait_for_timeout(AWAY)
+    # Each waits ever longer between its tries: a half to 1.5 seconds, then 1 to 3, then 2 to 6.
+    assert len(asked) <= 5 * len(pages)
+    place.start()
+    for page in pages:
+        expect(page.get_by_role("status")).to_be_hidden()
+        expect(page.locator("tbody tr").first).to_be_visible()
+    # A page that is back follows one stream, and asks for nothing beside it more than once.
+    assert len(asked) <= 12 * len(pages)
