@@ -20,7 +20,23 @@ def usable(world: World, job: PlainJob) -> bool:
 
 def active_jobs(world: World, scales: Mapping[int, float] | Mapping[int, Fraction]) -> set[int]:
     """The jobs that have tasks waiting and could run them."""
-    return {j.seq for j in world.jobs if j.waiting > 0 and scales[j.seq] > 0 and usable(world, j)}
+    return {
+        j.seq
+        for j in world.jobs
+        if j.waiting > 0 and scales[j.seq] > 0 and usable(world, j) and may_ever_start(world, j)
+    }
+
+
+def may_ever_start(world: World, job: PlainJob) -> bool:
+    """Whether all that start together fit on empty machines, and no limit is lower than that."""
+    size = job.gang if job.waiting >= job.gang else 1
+    room = sum(holds_empty(world, job, m) for m in world.machines if m.present and may_use(job, m))
+    for tenant in world.ancestors(job):
+        for r, measure in enumerate(world.measures):
+            need = job.demand[r] * measure.unit
+            if need and measure.name in tenant.limit and need * size > tenant.limit[measure.name]:
+                return False
+    return room >= size
 
 
 def active_tenants(world: World, active: set[int]) -> set[str]:

@@ -446,3 +446,50 @@ def test_the_same_events_give_the_same_digest_and_others_do_not() -> None:
         return core.digest()
 
     assert run(0) == run(0) != run(1)
+
+
+@pytest.mark.parametrize(
+    "never",
+    [
+        Job("never", {"cpu": 2}, tenant="ml", tasks=3, gang=3),
+        Job("never", {"gpu": "0.75"}, tenant="ml", tasks=5, gang=5),
+        Job("never", {"memory": 60}, tenant="ml", tasks=2),
+        Job("never", {"memory": 30}, tenant="ml", tasks=2, gang=2),
+    ],
+    ids=["gang", "devices", "limit", "limit-of-gang"],
+)
+def test_a_job_that_can_never_run_takes_nothing_from_its_tenant(never: Job) -> None:
+    core = start(*(Machine(f"m{i}", {"cpu": 2, "memory": 100, "gpu": 1}) for i in range(2)))
+    core.apply(TenantChanged(0, Tenant("ml", limit={"memory": 50})))
+    core.apply(TenantChanged(0, Tenant("web")))
+    core.apply(JobSubmitted(0, never))
+    for name, tenant in (("train", "ml"), ("site", "web")):
+        core.apply(JobSubmitted(0, Job(name, {"cpu": "0.5"}, tenant=tenant, tasks=9)))
+    launched = [each.job for each in core.decide() if isinstance(each, Launch)]
+    assert sorted(launched) == ["site"] * 4 + ["train"] * 4
+
+
+def test_what_no_gang_of_can_start_starts_by_itself_when_less_than_one_is_left() -> None:
+    core = start(*machines(2))
+    core.apply(JobSubmitted(0, Job("g", {"cpu": 1}, tasks=5, gang=4)))
+    assert len(core.decide()) == 4
+    core.apply(MachineLeft(1, "m1"))
+    for task in range(4):
+        core.apply(TaskFinished(2, "g", task) if task < 2 else TimePassed(2))
+    core.decide()
+    why = core.why("g")
+    assert not why.never
+    assert (why.running, why.waiting) == (2, 1)
+
+
+def test_a_higher_limit_lets_a_job_run_that_never_could() -> None:
+    core = start(*machines(1))
+    core.apply(TenantChanged(0, Tenant("ml", limit={"cpu": 1})))
+    core.apply(JobSubmitted(0, Job("big", {"cpu": 2}, tenant="ml", tasks=1)))
+    assert core.decide() == []
+    core.apply(TenantChanged(1, Tenant("ml", limit={"cpu": 2})))
+    assert [each.job for each in core.decide() if isinstance(each, Launch)] == ["big"]
+    core.apply(TenantChanged(2, Tenant("ml", limit={"cpu": 1})))
+    core.apply(JobSubmitted(2, Job("more", {"cpu": 2}, tenant="ml", tasks=1)))
+    assert core.decide() == []
+    assert core.why("more").never

@@ -126,9 +126,9 @@ def _swallow_losses(was: Any) -> Any:
 
 
 def _fail_what_is_lost(was: Any) -> Any:
-    def end(step: Step, job: Any, state: Any, report: Any) -> Any:
+    def end(step: Step, job: Any, state: Any, report: Any, *more: Any) -> Any:
         lost = isinstance(report, Lost) and not report.started
-        return (TaskFailed, False) if lost else was(step, job, state, report)
+        return (TaskFailed, False) if lost else was(step, job, state, report, *more)
 
     return end
 

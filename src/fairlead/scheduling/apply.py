@@ -128,6 +128,10 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     except InputError:
         book.forget_terms((*needed, *preferred))
         raise
+    alike = demand[None, :], needs[None, :], np.array([job.spread])
+    usable = book.possible(
+        np.array([fitted.usable]), *alike, np.array([job.gang]), np.array([tenant])
+    )
     book.pass_time(time)
     book.room_for(Full.JOBS)
     book.room_for(Full.TENANTS)
@@ -146,7 +150,7 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
         expected,
         fitted.scale,
         fitted.unit,
-        fitted.usable,
+        int(usable[0]),
     )
     book.pools_changed = True
     book.ids.jobs[job.name] = j
@@ -334,3 +338,4 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit
         job_events.cap(book.state.handle, known)
+        book.stale = True  # who could ever run follows before the next decision

@@ -50,8 +50,9 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
     book.pass_time(time)
     mix(handle, _word(new))
     _end_reservations(book, jobs)
+    usable = book.possible_now(jobs, scaled.usable)
     for i, j in enumerate(jobs.tolist()):
-        rescale(handle, j, float(scaled.scale[i]), int(scaled.unit[i]), bool(scaled.usable[i]))
+        rescale(handle, j, float(scaled.scale[i]), int(scaled.unit[i]), int(usable[i]))
     for t in _top(book).tolist():  # levels of all below it
         tenant = book.state.tenant[t]
         weigh(handle, t, float(tenant["weight"]), float(tenant["weight_low"]))

@@ -131,7 +131,7 @@ class CancelledJob(JobRow):
     """A job that was to be cancelled, as it is then."""
 
     changed: bool = Field(
-        description="this request cancelled it; otherwise it was over or cancelled before"
+        description="this request cancelled it; otherwise it had finished or was cancelled before"
     )
 
 

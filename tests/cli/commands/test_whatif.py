@@ -201,7 +201,7 @@ def test_a_purchase_is_told_beside_the_naive_one(
     flat = " ".join(out.split())
     assert flat.startswith(
         "Buy 1 x west-node for 10 of 10: it raises the smallest share (today that of t) from"
-        " 0.333333 to 0.666667, by today's scales."
+        " 0.333333 to 0.666667, on the old scale."
     )
     assert "naive 1 x east-node 9 0.333333 t" in flat
     assert "Every purchase within the budget was solved (2 of them)" in flat

@@ -188,7 +188,7 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["submit", "--cpu", "2", "x.yaml"], "--cpu is about the job of a command"),
         (
             ["submit", "--tenant", "sales", "echo", "hi there"],
-            "there is no file 'echo'; put -- before the command: -- echo 'hi there'",
+            "no such file: echo; put -- before the command: -- echo 'hi there'",
         ),
         (["submit", "python", "x.py", "--epochs", "3"], "put -- before the command"),
         (["submit", "--follow", "--", "true"], "write --wait, too"),

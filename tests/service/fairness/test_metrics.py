@@ -89,12 +89,12 @@ def test_why_tasks_wait() -> None:
     live.submit(
         runs("limited", {"cpu": 1}, tenant="vision", tasks=5),
         runs("nowhere", {"cpu": 99}, tenant="language", tasks=2),
-        runs("gang", {"cpu": 3}, tenant="language", tasks=4, gang=4),
+        runs("gang", {"cpu": 3}, tenant="language", tasks=4, gang=2),
     )
     found = lines(live, metrics)
     assert of(found, "waiting_tasks", reason="limit") == 3
     assert of(found, "waiting_tasks", reason="nowhere") == 2
-    assert of(found, "waiting_tasks", reason="gang") == 4
+    assert of(found, "waiting_tasks", reason="gang") == 2
 
 
 def test_lines_are_bounded() -> None:

@@ -178,7 +178,8 @@ def test_a_stream_ends_with_the_sign_in_that_it_began_with(issuer: Issuer) -> No
             stage.now += 1_000_000
             return parts + [part async for part in events]
 
-        assert stage.run(followed())[0] == b": fairlead\n\n"
+        now = stage.service.records.seq
+        assert stage.run(followed())[0] == b": fairlead\nid: %d\n\n" % now
 
 
 def test_a_stream_ends_when_the_issuer_takes_the_key_back(issuer: Issuer, stage: Stage) -> None:

@@ -86,7 +86,7 @@ def _check_command(words: Sequence[str]) -> None:
     named = first in ("", STANDARD_INPUT) or first.endswith(ENDINGS)
     if not named and not os.path.lexists(first):
         raise InputError(
-            f"there is no file {first!r}", f"put -- before the command: -- {shlex.join(words)}"
+            f"no such file: {first}", f"put -- before the command: -- {shlex.join(words)}"
         )
 
 

@@ -123,7 +123,7 @@ def _answer(found: Buying) -> str:
     machines = listing(f"{count} x {escaped(name)}" for name, count in found.best.counts)
     return (
         f"Buy {machines} for {written_plain(found.best.cost)} of {budget}: it raises {whose} from"
-        f" {number(float(before))} to {number(float(after))}, by today's scales."
+        f" {number(float(before))} to {number(float(after))}, on the old scale."
     )
 
 

@@ -136,7 +136,7 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
     ]
     stopping = _stopping(book)
     jobs = np.flatnonzero(
-        state.job["used"][: int(header["jobs"])] & state.job["usable"][: int(header["jobs"])]
+        state.job["used"][: int(header["jobs"])] & (state.job["usable"][: int(header["jobs"])] > 0)
     )
     return Held(
         machines=tuple(_machine(book, m) for m in machines),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.kernels.memory.tables import UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, UNLIMITED
 from fairlead.scheduling.reading.present import Jobs
 from fairlead.sharing.problem.problem import Bools
 
@@ -13,16 +13,17 @@ REASONS = ("nowhere", "limit", "prefers", "gang", "no_room")
 
 
 def waiting_tasks(core: Core) -> dict[str, int]:
-    """Tasks that wait, each job's under the first of these that is true of it: no machine can run
-    it, a limit is reached, it waits for what it prefers, its tasks start together; for all others
-    there is no room. `Core.why` says more of one job, by looking at all machines."""
+    """Tasks that wait, each job's under the first of these that is true of it: it can never run, a
+    limit is reached, it waits for what it prefers, its tasks start together; for all others there
+    is no room. `Core.why` says more of one job, by looking at all machines."""
     state = core.state
     present = Jobs(core)
     jobs = present.slot
     fields = ("usable", "patient", "likes", "gang", "waiting", "tenant")
     rows = {name: state.job[name][jobs] for name in fields}
     waiting = np.minimum(present.waiting, 1 << 40)
-    nowhere = rows["usable"] == 0
+    together_never = (rows["usable"] == ALONE) & (rows["waiting"] >= rows["gang"])
+    nowhere = (rows["usable"] == 0) | together_never
     prefers = (rows["patient"] == 1) & (rows["likes"] == 1)
     gang = (rows["gang"] > 1) & (rows["waiting"] >= rows["gang"])
     together = np.where(gang, rows["gang"], 1)

@@ -25,6 +25,7 @@ from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.state.ids import Ids, Unit, unit_names
 from fairlead.scheduling.state.labels import Labels, scarcity
 from fairlead.scheduling.state.pools import pool_weights
+from fairlead.scheduling.state.possible import possible
 from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
 from fairlead.scheduling.state.slots import online
 from fairlead.scheduling.state.terms import Listed, NotListed, Term, needed_by, satisfies, terms_of
@@ -227,6 +228,23 @@ class Book:
         """The scales of jobs on the machines that are there now."""
         return self.scaler.scales(demand, needs, spread, self.classes(), tuple(names))
 
+    def possible(
+        self, usable: Bools, demand: Ints, needs: Words, spread: Bools, gang: Ints, tenant: Ints
+    ) -> Ints:
+        """Which of these jobs could ever run, all things considered: as `possible`."""
+        return possible(
+            self.state, self.scaler, self.classes(), usable, demand, needs, spread, gang, tenant
+        )
+
+    def possible_now(self, jobs: Ints, usable: Bools) -> Ints:
+        """The same of jobs that are there, in these slots."""
+        state = self.state
+        rows = state.job[jobs]
+        return self.possible(
+            usable, state.demand[jobs], state.needs[jobs], rows["spread"] > 0, rows["gang"],
+            rows["tenant"],
+        )  # fmt: skip
+
     def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
         """The terms that the job needs, and those that it prefers."""
         return needed_by(job), terms_of(job.prefer, None, ())
@@ -260,10 +278,11 @@ class Book:
             self.stale = True
             self.rescale()
             return
+        usable = self.possible_now(jobs, new.usable)
         changed = np.flatnonzero(
             (new.scale != state.job["scale"][jobs])
             | (new.unit != state.job["unit"][jobs])
-            | (new.usable != (state.job["usable"][jobs] > 0))
+            | (usable != state.job["usable"][jobs])
         )
         for i in changed.tolist():
             rescale(
@@ -271,7 +290,7 @@ class Book:
                 int(jobs[i]),
                 float(new.scale[i]),
                 int(new.unit[i]),
-                bool(new.usable[i]),
+                int(usable[i]),
             )
 
     def find_scarcity(self) -> None:

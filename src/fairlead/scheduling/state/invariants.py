@@ -14,7 +14,8 @@ import numpy as np
 
 from fairlead.model.errors import InternalError
 from fairlead.scheduling.kernels.memory.state import Records, State
-from fairlead.scheduling.kernels.memory.tables import FREE, MANY, NONE, SHARE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
+from fairlead.scheduling.state.plainly_possible import could_run
 from fairlead.scheduling.state.search_invariants import search_structures
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
 
@@ -252,23 +253,17 @@ def jobs(state: State) -> Iterator[str]:
         for t in (*held, *queue):
             if not 0 <= state.task[t]["number"] < job["next"]:
                 yield f"job {j} has a task {state.task[t]['number']} that it never launched"
-        usable = job["scale"] > 0 and any(_holds(state, j, m) for m in there)
+        usable = could_run(state, j, there)
         if job["usable"] != usable:
-            yield f"job {j} is said to be usable: {bool(job['usable'])}, and is: {usable}"
-        active = usable and job["waiting"] > 0
+            yield f"job {j} is said to be usable: {job['usable']}, and is: {usable}"
+        active = usable > 0 and job["waiting"] > 0
+        active = active and (usable != ALONE or job["waiting"] < job["gang"])
         if job["active"] != active:
             yield f"job {j} is said to be active: {bool(job['active'])}, and is: {active}"
         machine = state.machine[there]
         reserved = int(((machine["reserved"] == j) & (machine["pledged"] == 0)).sum())
         if job["reserved"] != reserved:
             yield f"{reserved} machines are reserved for job {j}, not {job['reserved']}"
-
-
-def _holds(state: State, j: int, m: int) -> bool:
-    """Does the machine satisfy the job's terms and hold a task when empty?"""
-    if (state.needs[j] & ~state.satisfies[m]).any():
-        return False
-    return all(need <= state.capacity[m, r] for r, need in enumerate(state.demand[j].tolist()))
 
 
 def shares(state: State) -> Iterator[str]:

@@ -133,7 +133,7 @@ class Scaler:
         different, group = alike(needs)
         having = there.having(needs[different])[group]
         holds = self.holds(demand, spread, kinds)
-        one = holds if self._whole else self._whole_ones(demand, spread, kinds)
+        one = holds if self._whole else self.whole_ones(demand, spread, kinds)
         usable: Bools = np.asarray(((having > 0) & (one >= 1)).any(axis=1))
         if self.policy is None:
             return Scaled(usable.astype(float), np.zeros(jobs, np.int64), usable)
@@ -176,7 +176,8 @@ class Scaler:
         unit = np.rint(np.divide(SHARE, scale, out=np.zeros(jobs), where=scale > 0))
         return Scaled(scale, unit.astype(np.int64), usable)
 
-    def _whole_ones(self, demand: Ints, spread: Bools, capacity: Ints) -> Floats:
+    def whole_ones(self, demand: Ints, spread: Bools, capacity: Ints) -> Floats:
+        """(J, C) whole tasks that one empty machine holds."""
         return Scaler(FIFO, self._resources, self._pieces).holds(demand, spread, capacity)
 
     def _ask(

@@ -25,7 +25,7 @@ from fairlead.scheduling.events import (
 )
 from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
 from fairlead.scheduling.reading.present import Machines
-from fairlead.scheduling.why.values import Cap, Why, machines
+from fairlead.scheduling.why.values import Cap, OverLimit, Why, machines
 from fairlead.service.fairness.causes import Told
 from fairlead.service.why.fewest_ends import Ends, fewest_ends
 from fairlead.service.why.trial import Trials
@@ -270,15 +270,26 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
 
 def _limit(trials: Trials, why: Why) -> Iterator[Change]:
     """A tenant's limit, as much larger as the next tasks need."""
-    core, job = trials.core, trials.model
-    caps = [reason for reason in why.reasons if isinstance(reason, Cap)]
-    if not caps:
-        return
+    job = trials.model
     together = _together(trials, why)
     limits: dict[str, dict[str, Fraction]] = {}
-    for cap in caps:
-        needed = cap.held + together * job.demand[cap.resource]
-        limits.setdefault(cap.tenant, {})[cap.resource] = needed
+    never: dict[str, dict[str, Fraction]] = {}  # all that it may hold now and these tasks
+    for each in why.reasons:
+        if isinstance(each, Cap):
+            needed = each.held + together * job.demand[each.resource]
+            limits.setdefault(each.tenant, {})[each.resource] = needed
+        elif isinstance(each, OverLimit):
+            limits.setdefault(each.tenant, {})[each.resource] = each.needed
+            never.setdefault(each.tenant, {})[each.resource] = each.limit + each.needed
+    found = list(_with_limits(trials, limits))
+    yield from found or _with_limits(trials, never)
+
+
+def _with_limits(trials: Trials, limits: dict[str, dict[str, Fraction]]) -> Iterator[Change]:
+    """These limits instead, if they let a task start."""
+    if not limits:
+        return
+    core = trials.core
     events = []
     for name, raised in limits.items():
         tenant = core.ids.tenant_at[core.ids.tenants[name]]

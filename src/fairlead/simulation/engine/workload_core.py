@@ -185,7 +185,11 @@ class WorkloadCore(SlotCore):
             rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
             return
         found = self._scales(chunk)
-        rows["scale"], rows["unit"], rows["usable"] = found.scale, found.unit, found.usable
+        rows["scale"], rows["unit"] = found.scale, found.unit
+        rows["usable"] = self.book.possible(
+            found.usable, chunk.demand, chunk.needs, rows["spread"] == 1, rows["gang"],
+            rows["tenant"],
+        )  # fmt: skip
         rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
 
     def _scales(self, chunk: Chunk) -> Scaled:

@@ -89,7 +89,7 @@ def read_first_hour(path: str) -> FirstHour:
 
 def _table(path: str) -> pa.Table:
     if not Path(path).is_file():
-        raise InputError(f"{path}: there is no such file", "name a file of the trace's task_events")
+        raise InputError(f"no such file: {path}", "name a file of the trace's task_events")
     types = {name: pa.int64() for name in ("time", "job", "task", "event", "spread")}
     types |= {name: pa.float64() for name in ("cpu", "memory")}
     try:

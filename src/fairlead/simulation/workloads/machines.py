@@ -98,7 +98,7 @@ def read_nodes(path: str) -> tuple[Configuration, ...]:
     """The nodes of a CSV file with a header; CPU and memory as parts of the largest. Raises
     InputError."""
     if not Path(path).is_file():
-        raise InputError(f"{path}: there is no such file", "name a CSV list of nodes")
+        raise InputError(f"no such file: {path}", "name a CSV list of nodes")
     try:
         table = csv.read_csv(path)
     except pa.ArrowInvalid as error:

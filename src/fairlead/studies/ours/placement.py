@@ -27,6 +27,7 @@ FIFTH, FORTIETH = 5, 40
 TENANTS = 20
 SEEDS, ONE = (1, 2, 3), (1,)
 TABLE_II, FEW = tuple(range(20)), (0,)
+FEW_DRAWS = "decision 0075 saw it in ten draws, and here are three"
 BETWEEN = range(185 * SECOND, 241 * SECOND, SECOND)
 """Jobs 1, 3 and 4 of TSF's Table II run then, as many tasks as they can."""
 BEST = 17 / 75
@@ -53,7 +54,7 @@ class Small(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Runs every rule on both workloads."""
     seeds, few = (ONE, FEW) if setting.quick else (SEEDS, TABLE_II)
-    size = (FORTIETH, 12 * HOUR) if setting.quick else (FIFTH, 2 * HOUR)
+    size = (FORTIETH, 12 * HOUR) if setting.quick else (FIFTH, 6 * HOUR)
     files = alibaba_files(setting)
     large = [Large(rule, seed, files, *size) for rule in RULES for seed in seeds]
     small = [Small(rule, seed) for rule in RULES for seed in few]
@@ -166,6 +167,7 @@ def _rows(
             whether(
                 f"Alibaba: who owns which pod matters more than which rule it is, {SPREAD} aside",
                 draws > max(others) - min(others),
+                FEW_DRAWS,
                 shown=f"{DEFAULT} from {min(rmse[DEFAULT]):.2f}% to {max(rmse[DEFAULT]):.2f}%",
             )
         )
@@ -183,7 +185,7 @@ STUDY = Study(
     " greedy rule loses places. Expected is what decisions 0075 and 0195 found.",
     assumes=(
         (
-            f"Distances are taken every 2 hours of the first day, over {len(SEEDS)} draws of who"
+            f"Distances are taken every 6 hours of the first day, over {len(SEEDS)} draws of who"
             " owns which pod; prices are made anew as often."
         ),
     ),

@@ -8,7 +8,7 @@ from fairlead.scheduling.kernels.change.task_lists import unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
 from fairlead.scheduling.kernels.search.levels import (
@@ -151,7 +151,8 @@ def update_job(s: Handle, j: int) -> None:
         job.mu = job.held / job.scale
     else:
         job.mu = 0.0
-    active = job.usable == 1 and job.waiting > 0 and not job.cancelled
+    could = job.usable == 1 or (job.usable == ALONE and job.waiting < job.gang)
+    active = could and job.waiting > 0 and not job.cancelled
     if active != (job.active == 1):
         s.header[0].relook = 1
     if active and not job.active:

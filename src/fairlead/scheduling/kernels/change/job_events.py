@@ -235,14 +235,14 @@ def forget(s: Handle, j: int) -> None:
 
 
 @kernel
-def rescale(s: Handle, j: int, scale: float, unit: int, usable: bool) -> None:
-    """A job's scale changed, or whether any machine could run it."""
+def rescale(s: Handle, j: int, scale: float, unit: int, usable: int) -> None:
+    """A job's scale changed, or whether it could ever run."""
     job = s.job[j]
     if job.unit != unit:
         hold(s, j, job.held * (unit - job.unit))
         job.unit = unit
     job.scale = scale
-    job.usable = 1 if usable else 0
+    job.usable = usable
     update_job(s, j)
 
 
@@ -261,7 +261,7 @@ def enrol(
     expected: int,
     scale: float,
     unit: int,
-    usable: bool,
+    usable: int,
 ) -> int:
     """A job is there; all its tasks wait. `tenant` NONE: it is its own. Returns its slot, or NONE
     if a table is full (Full.JOBS or Full.TENANTS): then nothing was changed."""
@@ -284,7 +284,7 @@ def enrol(
     job.signature = signature
     job.scale = scale
     job.unit = unit
-    job.usable = 1 if usable else 0
+    job.usable = usable
     for r in range(s.demand.shape[1]):
         s.demand[j, r] = demand[r]
     for i in range(s.needs.shape[1]):

@@ -13,6 +13,8 @@ import numpy as np
 
 NONE = -1
 UNLIMITED = -1
+ALONE = 2
+"""`usable` of a job of which tasks could run, but never so many as start together."""
 """A job's `total` where it has no end; a tenant's `limit` where there is none."""
 MANY = 1 << 60
 """How many tasks wait of a job without an end."""
@@ -98,8 +100,9 @@ JOB = np.dtype(
     [
         ("used", np.int8),  # the slot holds a job
         ("spread", np.int8),
-        ("usable", np.int8),  # scale > 0, and some machine that is not gone holds a task of it
-        ("active", np.int8),  # usable and something waits
+        ("usable", np.int8),  # scale > 0, some machine that is not gone holds a task, and no limit
+        # is lower; ALONE where it holds of one task only
+        ("active", np.int8),  # usable and something waits, of ALONE less than a gang
         ("cancelled", np.int8),
         ("patient", np.int8),  # waits for what it prefers
         ("likes", np.int8),  # prefers anything at all
