@@ -15,7 +15,7 @@ from fairlead.scheduling.decisions import Stop
 from fairlead.scheduling.events import Event
 from fairlead.scheduling.kernels.memory.compiling import report_compiling
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.placement.registry import DEFAULT
+from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 from fairlead.scheduling.reconfigure import changed
 from fairlead.scheduling.state.ids import Unit
 
@@ -33,6 +33,7 @@ def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
         core.why("long")
         _give_advice(core)
         _stop_for_guarantee(_core(placement))
+        _hear_of_placed(_core(ELSEWHERE))
         _reconfigure(core)
 
 
@@ -105,6 +106,13 @@ def _stop_for_guarantee(core: Core) -> None:
     core.handle(events.GuaranteesChanged(3, FrozenMap({"owed": 1})))
     [stop] = [each for each in core.handle(events.TimePassed(9)) if isinstance(each, Stop)]
     core.handle(events.TaskStopped(10, stop.job, stop.task))
+
+
+def _hear_of_placed(core: Core) -> None:
+    """Another scheduler starts a task."""
+    core.apply(events.MachineJoined(0, Machine("one", {"cpu": 2})))
+    core.apply(events.JobSubmitted(0, Job("theirs", {"cpu": 1}, tasks=1)))
+    core.apply(events.TaskPlaced(1, "theirs", 0, "one"))
 
 
 def _reconfigure(core: Core) -> None:
