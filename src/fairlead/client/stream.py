@@ -40,9 +40,11 @@ def follow(transport: Transport, path: str, at: str | None) -> Iterator[Heard]:
                 for heard in events_of(lines):
                     at = heard.at or at
                     yield heard
-            if not transport.patience:
+            if not transport.patience or transport.closed:
                 return
         except (UnreachableError, BusyError):
+            if transport.closed:
+                return
             lost = lost or time.monotonic()
             if not met or time.monotonic() + pause > lost + transport.patience:
                 raise

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from fairlead.client.answers import Output
+from fairlead.client.certificates import trust
 from fairlead.client.errors import (
     AnswerError,
     BusyError,
@@ -36,7 +37,7 @@ from fairlead.wire.status import AGE_HEADER
 from fairlead.wire.trace import HEADER, TRACEPARENT, parent_of
 
 if TYPE_CHECKING:
-    import ssl
+    pass
 
 T = TypeVar("T")
 
@@ -70,7 +71,8 @@ class Transport:
         self._addresses = (place.url, *place.others)
         self._settled = not place.others
         self._met = False
-        self._verify = _trust(place)
+        self.closed = False
+        self._verify = trust(place)
         self._http = self._client(place.url)
 
     def _client(self, url: str) -> httpx2.Client:
@@ -114,7 +116,8 @@ class Transport:
             self._settled = len(self._addresses) == 1
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Ends the connection, for whoever uses it."""
+        self.closed = True
         self._http.close()
 
     def ask(
@@ -231,26 +234,15 @@ class Transport:
             sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             self._settled = len(self._addresses) == 1
             raise UnreachableError(sentence, sent=sent) from error
+        except RuntimeError as error:  # the library's, of a client that another thread closed
+            if not self.closed:
+                raise
+            raise UnreachableError("the connection was closed", sent=False) from error
         except (httpx2.DecodingError, httpx2.InvalidURL) as error:
             raise AnswerError(f"{self.place.url} answers with noise: {error}") from error
 
 
 _AGE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-
-
-def _trust(place: Place) -> ssl.SSLContext | bool:
-    """The certificates that are believed. Without TLS nothing is loaded: that takes long."""
-    if all(url.startswith("http:") for url in (place.url, *place.others)):
-        return False
-    import ssl
-
-    try:
-        return ssl.create_default_context(cafile=place.ca)
-    except (OSError, ssl.SSLError) as error:
-        raise InputError(
-            f"{place.ca} cannot be used to check certificates: {error}",
-            "name a file of certificates in PEM",
-        ) from error
 
 
 def _params(query: Query | None) -> dict[str, str]:

@@ -2,40 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-
 from fairlead.wire import events, fairness, jobs, machines, status, tenants, tokens
-from fairlead.wire.shape import RequestBody, ResponseBody
-
-
-class Access(Enum):
-    """A route's callers."""
-
-    PUBLIC = "public"  # without a token
-    SEE = "see"  # any token; what is not one's own is left out of the answer
-    OWN = "own"  # admin, or a tenant for what is its own or of tenants below it
-    ADMIN = "admin"
-
-
-@dataclass(frozen=True)
-class Route:
-    """A method and an address, with `{…}` where names and numbers stand."""
-
-    name: str
-    method: str
-    path: str
-    access: Access
-    summary: str
-    answer: type[ResponseBody] | None = None  # None: not JSON, `media` says what
-    body: type[RequestBody] | None = None
-    query: tuple[str, ...] = ()
-    status: int = 200
-    media: str = "application/json"
-    owned: str | None = None  # by the owner of the `job` in the path, of the jobs in the `body`
-
-
-STREAM = "text/event-stream"
+from fairlead.wire.route import STREAM, Access, Route
 
 ROUTES: tuple[Route, ...] = (
     Route(

@@ -10,7 +10,8 @@ import pytest
 from fairlead.engines.interface import Assignment
 from fairlead.model.machine import Machine
 from fairlead.service.api.app import HANDLERS
-from fairlead.wire.routes import ROUTES, STREAM, Access, Route
+from fairlead.wire.route import STREAM, Access, Route
+from fairlead.wire.routes import ROUTES
 from fairlead.wire.tokens import REQUEST_HEADER
 from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, call, job, stream

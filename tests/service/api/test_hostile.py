@@ -21,7 +21,8 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.strict import meant
 from fairlead.service.settings import Limits
 from fairlead.wire.errors import STATUS, ErrorAnswer
-from fairlead.wire.routes import ROUTES, Access
+from fairlead.wire.route import Access
+from fairlead.wire.routes import ROUTES
 from tests.service.api.stage import Answer, Stage, job
 
 YAML = {"Content-Type": "application/yaml"}

@@ -17,7 +17,8 @@ from schemathesis.checks import CHECKS, load_all_checks
 
 from fairlead.service.api.settings import ApiSettings
 from fairlead.wire.errors import STATUS
-from fairlead.wire.routes import ROUTES, STREAM, Access, Route
+from fairlead.wire.route import STREAM, Access, Route
+from fairlead.wire.routes import ROUTES
 from tests.conftest import ROOT
 from tests.service.api.stage import Stage
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from fairlead.engines.interface import Assignment, Lost
 from fairlead.model.machine import Machine
 from fairlead.wire.events import ServerEvent
-from fairlead.wire.routes import ROUTES, STREAM, Route
+from fairlead.wire.route import STREAM, Route
+from fairlead.wire.routes import ROUTES
 from fairlead.wire.seen import LIST
 from tests.engines.world import Fate
 from tests.service.api.stage import Stage, job, stream

@@ -40,7 +40,8 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.signin.settings import SignInSettings
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
-from fairlead.wire.routes import ROUTES, Access, Route
+from fairlead.wire.route import Access, Route
+from fairlead.wire.routes import ROUTES
 
 if TYPE_CHECKING:
     from fairlead.service.telemetry.telemetry import Telemetry

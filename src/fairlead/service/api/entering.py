@@ -14,7 +14,8 @@ from fairlead.service.api.request_context import CLOSE, Api, RequestContext, slo
 from fairlead.service.api.session import token_text
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.routes import BY_NAME, Access, Route
+from fairlead.wire.route import Access, Route
+from fairlead.wire.routes import BY_NAME
 
 if TYPE_CHECKING:
     from fairlead.service.api.keys import Holder

@@ -37,7 +37,7 @@ from fairlead.service.mailbox import MailboxClosedError, weight
 from fairlead.service.requests import Caller, CancelledJobs, Done, Refused
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.routes import Route
+from fairlead.wire.route import Route
 from fairlead.wire.shape import RequestBody, ResponseBody
 
 if TYPE_CHECKING:

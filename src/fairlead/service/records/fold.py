@@ -18,11 +18,12 @@ from fairlead.scheduling.transitions import (
     task_table,
 )
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
+from fairlead.service.records import fold_machines as machines
 from fairlead.service.records import fold_people as people
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.fold_marks import mark
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import MachineRecord, Quarantine
+from fairlead.service.records.people import MachineRecord
 from fairlead.service.records.tasks import AttemptRecord, Outcome
 
 KEPT_ATTEMPTS = 8
@@ -307,17 +308,6 @@ def _machine_number(records: Records, name: str) -> int:
     return number
 
 
-def _machine_joined(records: Records, entry: Entry, content: Content) -> None:
-    machine = cast(events.MachineJoined, content).machine
-    record = records.machines.setdefault(machine.name, MachineRecord(machine.name))
-    record.machine, record.joined, record.draining = machine, entry.time, False
-
-
-def _machine_changed(records: Records, _entry: Entry, content: Content) -> None:
-    machine = cast(events.MachineChanged, content).machine
-    records.machines[machine.name].machine = machine
-
-
 def _machine_left(records: Records, entry: Entry, _content: Content) -> None:
     machine = records.machines[entry.body["machine"]]
     lost = list(machine.held.items())
@@ -336,30 +326,7 @@ def _machine_left(records: Records, entry: Entry, _content: Content) -> None:
         _give_up(records, machine, Attempt(number, task, attempt), entry.time)
     for number in dict.fromkeys(number for (number, _), _ in lost):
         _settle(records, records.jobs[number], entry.time)
-    _forget_machine(records, machine)
-
-
-def _machine_drained(records: Records, entry: Entry, _content: Content) -> None:
-    records.machines[entry.body["machine"]].draining = not entry.body["back"]
-
-
-def _drain_asked(records: Records, entry: Entry, _content: Content) -> None:
-    machine = records.machines[entry.body["machine"]]
-    machine.drained = not entry.body["back"]
-    _forget_machine(records, machine)
-
-
-def _machine_quarantined(records: Records, entry: Entry, _content: Content) -> None:
-    body = entry.body
-    machine = records.machines[body["machine"]]
-    machine.failures = body["failures"]
-    machine.quarantine = Quarantine(body["until"], body["failures"], body["why"])
-
-
-def _quarantine_ended(records: Records, entry: Entry, _content: Content) -> None:
-    machine = records.machines[entry.body["machine"]]
-    machine.quarantine = None
-    _forget_machine(records, machine)
+    machines.forget_machine(records, machine)
 
 
 def _attempt_gone(records: Records, entry: Entry, _content: Content) -> None:
@@ -369,20 +336,13 @@ def _attempt_gone(records: Records, entry: Entry, _content: Content) -> None:
     records.away[body["id"]] -= 1
     if not records.away[body["id"]]:
         del records.away[body["id"]]
-    _forget_machine(records, machine)
+    machines.forget_machine(records, machine)
 
 
 def _give_up(records: Records, machine: MachineRecord, attempt: Attempt, time: int) -> None:
     """It may still run there."""
     machine.given_up[attempt] = time
     records.away[attempt.job] = records.away.get(attempt.job, 0) + 1
-
-
-def _forget_machine(records: Records, machine: MachineRecord) -> None:
-    """A machine that is not there is forgotten, unless there is something to remember."""
-    kept = machine.machine or machine.drained or machine.quarantine or machine.given_up
-    if not kept:
-        del records.machines[machine.name]
 
 
 def _nothing(_records: Records, _entry: Entry, _content: Content) -> None:
@@ -404,13 +364,8 @@ _KINDS: Mapping[str, Callable[[Records, Entry, Content], None]] = {
     "task_failed": _ended(TaskChange.FAILED),
     "task_lost": _ended(TaskChange.LOST),
     "task_stopped": _ended(TaskChange.STOPPED),
-    "machine_joined": _machine_joined,
-    "machine_changed": _machine_changed,
+    **machines.KINDS,
     "machine_left": _machine_left,
-    "machine_drained": _machine_drained,
-    "drain_asked": _drain_asked,
-    "machine_quarantined": _machine_quarantined,
-    "quarantine_ended": _quarantine_ended,
     "attempt_gone": _attempt_gone,
     "time_passed": _nothing,
     "advice_changed": _nothing,

@@ -3,46 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import NEVER, Kept
 from fairlead.simulation.report.figures import Size
-from fairlead.simulation.traces.registry import load
 from fairlead.simulation.workload import Floats, Ints, Workload
 from fairlead.simulation.workloads.draws import (
     SECOND,
-    Shape,
-    Stream,
-    Times,
-    microseconds,
-    numbers,
-    quantile_mean,
 )
-from fairlead.simulation.workloads.first_hour import TASK_TIMES
-from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, bars, lines
 from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.tsf.google_hour import (
+    ONE,
+    RECORDED,
+    RULES,
+    SAMPLED,
+    Case,
+    recorded_times,
+    workload_of,
+)
 
 TSF, FIFO, CDRF = "tsf", "fifo", "cdrf"
 OTHERS = {"DRF": "drf", "CDRF": CDRF, "CPU": "cmmf(cpu)", "Mem": "cmmf(memory)"}
 POLICIES = {"TSF": TSF, "FIFO": FIFO, **OTHERS}
 FILE = "task_events_part-00000-of-00500.csv.gz"
 
-SAMPLED, RECORDED, ONE = "10,000 jobs", "the hour itself", "one time a job"
-RULES = {
-    SAMPLED: "each task's time is drawn from those of 10,000 jobs of the whole trace",
-    RECORDED: "each task's time is drawn from those of the hour's tasks, from schedule to finish,"
-    " of which those that the file does not see finish are left out",
-    ONE: "all tasks of a job take the same time, drawn as in the first",
-}
-"""Where task times come from: the paper does not say."""
-TIMES = Times(Shape.QUANTILES, quantiles=TASK_TIMES)
 SEEDS, OTHER_SEEDS, FEW = tuple(range(1, 51)), tuple(range(1, 6)), (1,)
 """Of the first rule, of the others, and of a quick run."""
 QUANTILES = tuple(at / 200 for at in range(1, 200))
@@ -54,19 +44,6 @@ ALIKE = 0.05
 """How far apart mean completion times of fair policies may be to be called similar."""
 LITTLE = 0.05
 """A speed-up that is called little."""
-
-
-class Case(NamedTuple):
-    """A repetition: a seed, and by which rule tasks take their times."""
-
-    rule: str
-    seed: int
-    trace: str
-    jobs: int
-    machines: int
-    tasks: int
-    recorded: tuple[float, ...]
-    """Quantiles of the times of the hour's tasks, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +71,7 @@ class Repetition:
 def run(setting: Setting) -> Findings:
     """Runs the hour under the six policies again and again."""
     data = setting.data("google-2011")
-    recorded = tuple(np.quantile(_recorded(str(data)), np.linspace(0, 1, 1001)).tolist())
+    recorded = tuple(np.quantile(recorded_times(str(data)), np.linspace(0, 1, 1001)).tolist())
     size = (450, 100, 18_000) if setting.quick else (4500, 1000, 180_000)
     many = {SAMPLED: FEW if setting.quick else SEEDS}
     many |= dict.fromkeys((RECORDED, ONE), FEW if setting.quick else OTHER_SEEDS)
@@ -116,7 +93,7 @@ def run(setting: Setting) -> Findings:
 
 def repeat(case: Case) -> Repetition:
     """One repetition: the same jobs and times under each policy."""
-    work = _workload(case)
+    work = workload_of(case)
     kept = {}
     for policy in POLICIES.values():
         kept[policy] = Kept(tasks=True, every=3600 * SECOND if policy == TSF else None)
@@ -142,33 +119,6 @@ def repeat(case: Case) -> Repetition:
         },
         task_speed_up={p: np.quantile(wait - waits[TSF], QUANTILES) for p, wait in waits.items()},
     )
-
-
-def _recorded(folder: str) -> Floats:
-    """Times of the hour's tasks, from schedule to finish, in seconds."""
-    work = load([folder], options={"hours": "1", "machine-changes": "no"})
-    found: Floats = np.concatenate([batch.durations for batch in work.batches()]) / SECOND
-    return found
-
-
-def _workload(case: Case) -> Workload:
-    """The hour's jobs with constraints, on machines drawn from the trace's."""
-    size = f"jobs={case.jobs}, machines={case.machines}, tasks={case.tasks}"
-    work = generate(f"tsf-study({size}, trace={case.trace}, times=google, mean=0)", case.seed)
-    if case.rule == SAMPLED:
-        return work
-    draw = numbers(case.seed, Stream.TIMES)
-    batches = []
-    for batch in work.batches():
-        if case.rule == RECORDED:
-            chances = np.linspace(0, 1, len(case.recorded))
-            times = np.interp(draw.random(int(batch.tasks.sum())), chances, case.recorded)
-        else:
-            one_each = TIMES.factors(len(batch), draw) * quantile_mean(TASK_TIMES)
-            times = np.repeat(one_each, batch.tasks)
-        first = np.concatenate([[0], np.cumsum(batch.tasks)])
-        batches.append(replace(batch, durations=microseconds(times), first=first))
-    return replace(work, batches=lambda: iter(batches))
 
 
 def _jobs(kept: Kept) -> tuple[Ints, Floats, Floats]:
