@@ -251,6 +251,7 @@ def _chains(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bo
     link, chain = first % 4, first // 4
     demand = random.lognormal(0.0, 0.7, size=(spec.tenants, spec.resources))
     demand *= (ratio[chain] ** link)[:, None]
+    capacity *= max(1.0, demand.max() / capacity.min())  # a task that fits nowhere is no demand
     eligible = np.zeros((spec.tenants, spec.classes), dtype=np.bool_)
     every = np.arange(spec.tenants)
     eligible[every, first] = eligible[every, np.minimum(first + 1, spec.classes - 1)] = True

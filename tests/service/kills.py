@@ -28,7 +28,6 @@ from fairlead.client.errors import ServiceError, UnreachableError
 from fairlead.service.journal.places import open_reader
 from fairlead.wire.jobs import JobState
 from tests.ports import kept_port
-from tests.zygote.forked import Forked
 
 CLUSTER = """\
 machines:
@@ -81,7 +80,7 @@ class Killing:
     folder: Path
     random: Random
     port: int
-    process: subprocess.Popen[str] | None = None
+    process: subprocess.Popen[bytes] | None = None
     kills: list[tuple[Victim, int]] = field(default_factory=list)
     shims: Counter[tuple[int, int]] = field(default_factory=Counter)
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
@@ -121,8 +120,9 @@ class Killing:
         words = ("--cluster", "cluster.yaml", "--state", "state", "--no-auth", "--log", "off")
         address = ("--listen", f"127.0.0.1:{self.port}")
         with (self.folder / "said").open("ab") as said:
-            self.process = Forked(
-                ["fairlead", "serve", *words, *address],
+            # Not forked from a warm one: while it imports, requests come and are not answered.
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "fairlead", "serve", *words, *address],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=said,

@@ -182,7 +182,8 @@ def test_the_backlog_of_a_trace_is_judged(
     files = (folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv")
     words = ("--policy", "tsf", "--property", "sharing-incentive,envy-freeness,pareto-optimality")
     out = run(capsys, "audit", "--trace", *map(str, files), *words)
-    assert "audit of 447 jobs on 1523 machines" in out
+    assert "audit of 446 jobs on 1523 machines" in out
+    assert "job job-197 can never run: of 1523 machines, 974 are excluded" in out
     assert "8152 jobs are 447 that differ in tenant, demand or constraint." in out
     assert "violated" not in out
 

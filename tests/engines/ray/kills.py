@@ -25,7 +25,6 @@ from fairlead.engines.ray.engine import LAUNCHER, NAMESPACE
 from tests.engines.ray.ground import Ground
 from tests.ports import kept_port
 from tests.service.kills import Killing, Victim, ended, wait_until_ready
-from tests.zygote.forked import Forked
 
 
 @dataclass
@@ -45,8 +44,11 @@ class RayKilling(Killing):
         """Starts it; it is not waited for."""
         words = ("--engine", "ray", "--address", self.address, "--state", "state", "--no-auth")
         with (self.folder / "said").open("ab") as said:
-            self.process = Forked(
-                ["fairlead", "serve", *words, "--log", "off", "--listen", f"127.0.0.1:{self.port}"],
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "fairlead", "serve", *words),
+                    *("--log", "off", "--listen", f"127.0.0.1:{self.port}"),
+                ],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
