@@ -69,6 +69,9 @@ def test_names_of_all_kinds_are_text_and_fit_a_telephone(
         expect(page.locator(f"main {shown}").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, view
         assert page.locator("main b", has_text="bold").filter(has_not_text="<b>").count() == 0, view
+    page.goto(f"{place.url}/#time?tenant={LONG}")
+    expect(page.locator("main figcaption", has_text=LONG)).to_be_visible(timeout=90_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
     page.goto(f"{place.url}/#tenants?order=jobs")
     names = page.get_by_role("rowheader")
     expect(names).to_have_count(100)

@@ -58,7 +58,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,batch_sched_delay=0
 SlurmdParameters=config_overrides
 ReturnToService=2
-SlurmdTimeout=6
+SlurmdTimeout=60
 KillWait=2
 DefMemPerCPU=100
 GresTypes=gpu
