@@ -209,6 +209,10 @@ STUDY = Study(
             "What is expected of the runs was written down after a first look at them: it says what"
             " was found, and predicts nothing."
         ),
+        (
+            "On every fifth node, which was tried first, hardly anything waited: so every tenth was"
+            " taken, after that look."
+        ),
         "Which pods name models was assigned by the publishers, at the rate of their production.",
         (
             "In the exact shares pods that are alike are a tenant; in the runs the pods of a kind"

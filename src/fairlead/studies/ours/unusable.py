@@ -222,6 +222,10 @@ STUDY = Study(
             "Of the forty, demands and machines are drawn, and each machine is open to each of the"
             " constrained with the probability on the axis."
         ),
+        (
+            "The claim on DRFH was worded anew after its first form, that it bends more and more,"
+            " had failed: it says what was found."
+        ),
     ),
     run=run,
     weight=15.0,
