@@ -86,4 +86,4 @@ class ApiSettings:
     graphs: str = ""
     """Address of graphs of the nodes (Grafana, say), to which the dashboard links; empty: none."""
     addresses: tuple[str, ...] = ()
-    """Where this service and its standbys answer: the dashboard says where to look when one is away."""
+    """Where this service and its standbys answer: a page whose own is away links to them."""
