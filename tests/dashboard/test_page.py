@@ -66,7 +66,7 @@ def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) ->
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
     assert "language, vision could run here and want more" in shown.locator(".detail").inner_text()
-    shown.get_by_role("button", name="v[01-20] · 20 machines").press("Enter")
+    shown.get_by_role("button", name="20 machines · v[01-20]").press("Enter")
     told = shown.locator(".detail").inner_text()
     assert "It stops robotics at share 0.3883" in told
     assert "640 cpu: robotics 640." in told
@@ -125,7 +125,7 @@ def test_machines_that_have_nothing_are_drawn(
     file.write_text(page("nothing", "allocation_page", tree), encoding="utf-8")
     shown = open_page(file.as_uri())
     assert "can never run" in shown.locator(".shares").inner_text()
-    shown.get_by_role("button", name="m1 · 1 machine").press("Enter")
+    shown.get_by_role("button", name="1 machine · m1").press("Enter")
     assert "No machine has" in shown.locator(".vessels").inner_text()
     assert "m1" in shown.locator(".detail").inner_text()
 
