@@ -31,7 +31,7 @@ COMMANDS: dict[Doing, Command] = {
 
 
 class SlurmBed:
-    """A state folder over the real Slurm. Every attempt adds its process to a file when it starts."""
+    """A state folder over the real Slurm. Every attempt that starts adds its process to a file."""
 
     def __init__(self, folder: Path, ground: Ground) -> None:
         self.folder, self.ground = folder, ground

@@ -17,7 +17,12 @@ from fairlead.engines.slurm.reading.values import Picture
 from fairlead.model.errors import FairleadError, InputError
 
 PASSING = (
-    *("Unable to contact slurm controller", "Socket timed out", "temporarily", "Transport endpoint"),
+    *(
+        "Unable to contact slurm controller",
+        "Socket timed out",
+        "temporarily",
+        "Transport endpoint",
+    ),
     *("Zero Bytes were transmitted", "Communication connection failure", "Connection refused"),
     *("controller not responding", "Slurm backup controller in standby"),
 )

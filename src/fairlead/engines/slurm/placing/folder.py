@@ -148,10 +148,12 @@ class Folder:
 
     def present(self) -> Sequence[Attempt]:
         """All attempts whose end was not acknowledged."""
-        found = (attempt_of(name) for name in sorted(os.listdir(self._notes)))
-        return [each for each in found if each is not None and not self.note(each).over]
+        found = sorted(filter(None, (attempt_of(each.name) for each in self._notes.iterdir())))
+        return [each for each in found if not self.note(each).over]
 
-    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int, over: bool) -> Output:
+    def output(
+        self, attempt: Attempt, stream: Stream, offset: int, most: int, over: bool
+    ) -> Output:
         """A part of what it wrote."""
         handle = self._open(attempt, FILES[stream]) if stream in FILES else None
         if handle is None:

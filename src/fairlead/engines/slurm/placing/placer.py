@@ -178,7 +178,7 @@ class Placer:
         if self._thread is not None and self._thread.is_alive():
             self._thread.join()
 
-    def go_round(self) -> None:
+    def go_round(self, reading: bool = True) -> None:
         """Makes a round. Where it fails, `poll` raises what it was."""
         with self._rounds_lock:
             if not self._ready:
@@ -186,21 +186,23 @@ class Placer:
             try:
                 with _disk_trouble():
                     self._folder.check(self._owner)
-                    self._rounds.go_round()
+                    self._rounds.go_round(reading)
             except EngineError as error:
                 self._failure = error
 
     def _go_on(self) -> None:
         due = time.monotonic()
-        while not self._closed:
+        while True:
             self._todo.wait(max(0.0, min(due, self._rounds.due()) - time.monotonic()))
             self._todo.clear()
             if self._closed:
                 return
+            reading = time.monotonic() >= min(due, self._rounds.due())
             began = time.thread_time()
-            self.go_round()
+            self.go_round(reading)
             took = time.thread_time() - began
-            due = time.monotonic() + max(self._every, PART * took)
+            if reading:
+                due = time.monotonic() + max(self._every, PART * took)
             self._wake()
 
     def _check_ready(self) -> None:

@@ -26,7 +26,9 @@ its place is chosen anew."""
 LOOKS = 2
 """Readings in a row in which a job is not there: then Slurm does not know it."""
 
-IMPOSSIBLE = frozenset({"BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit"})
+IMPOSSIBLE = frozenset(
+    {"BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig"}
+)
 """Slurm's reasons of jobs that never start on the node that was chosen."""
 
 OWN_HOLD = "JobHeldUser"
@@ -107,10 +109,12 @@ class Rounds:
         self.tasks.again()
         return never
 
-    def go_round(self) -> None:
-        """Submits, cancels, reads, and reports."""
+    def go_round(self, reading: bool = True) -> None:
+        """Submits, cancels, reads if that is due, and reports."""
         self._submit()
         self._cancel()
+        if not reading:
+            return
         # Before the reading: what starts meanwhile is no start that slurmctld does not know of.
         begun = {task.attempt for task in self.tasks.of(Phase.GIVEN) if self._has_started(task)}
         self._read()
@@ -182,9 +186,7 @@ class Rounds:
         assert task.assignment is not None
         who = person(task.assignment.user)
         comment = claim(self._folder.identity, task.attempt)
-        asked = words(
-            task.assignment, self._partition, comment, self._folder.path(task.attempt)
-        )
+        asked = words(task.assignment, self._partition, comment, self._folder.path(task.attempt))
         permit = self._folder.issue(task.attempt, who)
         job = Submission(asked, script(task.assignment, permit, who), who)
         task.number = self._controller.submit(job)
@@ -202,7 +204,7 @@ class Rounds:
                 if task.stopped is not None and not task.cancelled
             ]
             for task in stopping:
-                task.never = self._folder.revoke(task.attempt)
+                self._folder.revoke(task.attempt)
         strays = self._strays()
         self._controller.cancel([*(task.number for task in stopping if task.number), *strays])
         with self._lock:
@@ -236,9 +238,7 @@ class Rounds:
                 self._look_at(task, job, task.attempt in begun, release)
         self._controller.change(release)
 
-    def _look_at(
-        self, task: Task, job: SlurmJob | None, begun: bool, release: list[str]
-    ) -> None:
+    def _look_at(self, task: Task, job: SlurmJob | None, begun: bool, release: list[str]) -> None:
         started = self._folder.started(task.attempt)
         task.missing = 0 if job is not None else task.missing + 1
         if started is not None:
@@ -259,9 +259,7 @@ class Rounds:
         elif self._folder.revoke(task.attempt):
             self._finish(task, job, None)
 
-    def _look_at_waiting(
-        self, task: Task, job: SlurmJob, begun: bool, release: list[str]
-    ) -> None:
+    def _look_at_waiting(self, task: Task, job: SlurmJob, begun: bool, release: list[str]) -> None:
         if begun:
             # It ran, and slurmctld has lost that: it must not run again.
             self.stop(task, task.stopped or Cause.SIGNALLED)
@@ -273,11 +271,14 @@ class Rounds:
         if job.priority == 0:
             self._tell(f"job {job.number} ({job.name}) is held in Slurm ({job.reason}): it waits")
             return
-        late = self._clock() - task.since > BOUNCE
-        if (late or job.reason in IMPOSSIBLE) and task.stopped is None:
-            self._tell(f"job {job.number} ({job.name}) does not start on its node: {job.reason}")
-            if self._folder.revoke(task.attempt):
-                self.stop(task, Cause.STOPPED)
+        impossible = job.reason in IMPOSSIBLE
+        if task.stopped is not None or not (impossible or self._clock() - task.since > BOUNCE):
+            return
+        if self._folder.revoke(task.attempt):
+            why = f"it does not start on its node (Slurm says {job.reason})"
+            task.refusal, task.late = (why, "") if impossible else ("", why)
+            self._tell(f"job {job.number} ({job.name}): {why}")
+            self.stop(task, Cause.STOPPED)
 
     def _look_at_time(self, task: Task) -> None:
         limit = None if task.assignment is None else task.assignment.time_limit
@@ -295,6 +296,10 @@ class Rounds:
         now = int(self._clock() * 1e6)
         end = None if started is None else self._folder.end(task.attempt)
         over = end_of(task.attempt, job, started, end, task.stopped, now)
+        if started is None and task.refusal:
+            over = Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, task.refusal)
+        elif started is None and task.late:
+            over = Lost(task.attempt, False, task.late, machine_at_fault=False)
         silent = task.silent
         self.tasks.finish(task, over)
         if silent:

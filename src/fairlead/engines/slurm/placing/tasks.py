@@ -20,8 +20,9 @@ class Phase(Enum):
 @dataclass
 class Task:
     """An attempt. `assignment` None: nobody says any more what it was. `silent`: nobody expects it,
-    so it is stopped and not reported. `never`: its permit was taken back. `cancelled`: Slurm was
-    told. `missing`: readings in a row without its job. `since`: seconds, when Slurm was given it."""
+    so it is stopped and not reported. `cancelled`: Slurm was told. `missing`: readings in a row
+    without its job. `since`: when Slurm was given it, in seconds. `released`: its hold was lifted.
+    `refusal`: why it can never start on its node; `late`: why it does not start there now."""
 
     attempt: Attempt
     assignment: Assignment | None
@@ -29,11 +30,12 @@ class Task:
     number: int = 0
     stopped: Cause | None = None
     silent: bool = False
-    never: bool = False
     cancelled: bool = False
     missing: int = 0
     since: float = 0.0
     released: bool = False
+    refusal: str = ""
+    late: str = ""
     started: int | None = None
     over: Ended | Lost | None = None
 
