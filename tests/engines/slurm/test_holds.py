@@ -86,7 +86,7 @@ def test_a_user_who_gives_a_job_back_does_not_start_it_again(slurm: Ground) -> N
     assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "StartTime=now")
     assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "ReqNodeList=d1")
     assert attempted(slurm, "scontrol", "update", f"JobId={number}", "TimeLimit=5")
-    assert "(BeginTime)" in slurm.run("squeue", "-h", "-j", number, "-o", "%R")
+    assert priority(slurm, number).startswith("PENDING")
     slurm.run("scancel", number)
 
 
