@@ -250,7 +250,7 @@ def test_names_and_outputs_are_text_and_never_markup(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:
     page = signed_in("jobs?state=all")
-    page.get_by_role("link", name=HOSTILE).click()
+    page.get_by_role("link", name=HOSTILE, exact=True).click()
     expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
     page.get_by_role("button", name="stdout of task 0").click()
     expect(page.locator("pre", has_text=HOSTILE).last).to_be_visible()

@@ -93,7 +93,7 @@ def _alike(machines: Sequence[Machine]) -> dict[str, str]:
     """The labels that all of these machines have."""
     first, *others = machines
     return {
-        key: value
+        key: str(value)
         for key, value in first.labels.items()
         if all(other.labels.get(key) == value for other in others)
     }

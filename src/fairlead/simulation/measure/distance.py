@@ -62,6 +62,8 @@ class Distance:
     def __init__(self, tenants: Tenants) -> None:
         self.tenants = tenants
         self.samples: list[Sample] = []
+        self.shares: tuple[Floats, Floats, Ints] | None = None
+        """Those of the last sample, as `shares_now` has them."""
 
     def sample(self, now: Snapshot, tenants: Tenants | None = None) -> Sample | None:
         """Measures this moment; `tenants` where weights have changed since. None: nobody there."""
@@ -69,7 +71,7 @@ class Distance:
             self.tenants = tenants
         if not len(now.job):
             return None
-        held, exact, owner = shares_now(now, self.tenants)
+        self.shares = held, exact, owner = shares_now(now, self.tenants)
         found = measure_sample(now.time, held, exact, owner)
         self.samples.append(found)
         return found

@@ -30,14 +30,27 @@ DISTANCE = Form(
 )
 
 
+FAIR = Form(
+    "fairlead.simulation.fair/1",
+    (
+        ("time", pa.int64()),
+        ("tenant", pa.string()),
+        ("share", pa.float64()),
+        ("fair", pa.float64()),
+    ),
+)
+
+
 class Distances(Sink):
     """At each sample the distance from the exact allocation of the present demand, on the run's
-    own scales. Each sample solves for that allocation: choose how often. `path` None: no file."""
+    own scales. Each sample solves for that allocation: choose how often. `path` None: no file;
+    else `fair` beside it says what each tenant held and would hold exactly."""
 
     def __init__(self, every: int, path: str | Path | None = None) -> None:
         self.every = every
         self.path = None if path is None else Path(path)
         self._table: Table | None = None
+        self._fair: Table | None = None
         self._run: RunInfo | None = None
         self._distance: Distance | None = None
         self._whose: list[str | None] = []
@@ -48,6 +61,7 @@ class Distances(Sink):
         self._whose = []
         if self.path is not None:
             self._table = Table(self.path, DISTANCE)
+            self._fair = Table(self.path.with_name(f"fair{self.path.suffix}"), FAIR)
 
     def sample(self, moment: Moment) -> None:
         assert self._run is not None  # start() comes first
@@ -61,10 +75,23 @@ class Distances(Sink):
         if found is not None:
             # Now, because a job's name is forgotten when it is over.
             self._whose.append(self._name(found))
+            self._tell(moment.time)
+
+    def _tell(self, time: int) -> None:
+        """Writes what each tenant holds and would hold exactly."""
+        shares = self._distance.shares if self._distance else None
+        if self._fair is None or shares is None:
+            return
+        held, exact, owner = shares
+        names = [self._called(key) for key in owner.tolist()]
+        self._fair.write(
+            {"time": [time] * len(names), "tenant": names, "share": held, "fair": exact}
+        )
 
     def finish(self) -> None:
-        if self._table is None:
+        if self._table is None or self._fair is None:
             return
+        self._fair.close()
         samples = self._distance.samples if self._distance else []
         self._table.write(
             {
@@ -81,6 +108,8 @@ class Distances(Sink):
     def abandon(self) -> None:
         if self._table is not None:
             self._table.abandon()
+        if self._fair is not None:
+            self._fair.abandon()
 
     @property
     def summary(self) -> Summary | None:
@@ -95,12 +124,17 @@ class Distances(Sink):
         return summary.rmse, summary.largest.shortfall
 
     def _name(self, sample: Sample) -> str | None:
-        assert self._run is not None  # start() comes first
-        if sample.whose is None:
+        whose = sample.whose
+        if whose is None:
             return None
-        if sample.whose.tenant >= 0:
-            return self._run.workload.tenants[sample.whose.tenant].name
-        return self._run.job_name(sample.whose.job)
+        return self._called(whose.tenant if whose.tenant >= 0 else -1 - whose.job)
+
+    def _called(self, owner: int) -> str:
+        """The name of a tenant by its index, or of a job of its own by -1 - its number."""
+        assert self._run is not None  # start() comes first
+        if owner >= 0:
+            return self._run.workload.tenants[owner].name
+        return self._run.job_name(-1 - owner)
 
 
 def tsf_scale(workload: Workload, moment: Moment) -> Floats:

@@ -18,7 +18,7 @@ import { clock } from "../live/times.js";
  *   share: number | null, fair: number | null, guaranteed: number | null, asked: number | null,
  *   shortfall: number | null}} Held
  * @typedef {import("../live/stream.js").Standing} Standing
- * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, whole: string, job: string | null, most: number}} Row
+ * @typedef {Held & {depth: number, below: number, open: boolean, tree: boolean, sentence: string, whole: string, job: string | null, most: number}} Row
  */
 
 const WIDTH = 420;
@@ -46,7 +46,7 @@ export function now(page) {
   const shown = table(
     "Tenants with what they hold and what is fair, who is short first",
     [
-      { name: "tenant", kind: "tenant", cell: (row) => named(row), key: ({ name, depth, below, open }) => `${depth} ${below} ${open} ${name}` },
+      { name: "tenant", kind: "tenant", cell: (row) => named(row), key: ({ name, depth, below, open, tree }) => `${depth} ${below} ${open} ${tree} ${name}` },
       { name: "", label: "held, fair and asked for, drawn", kind: "bar", cell: bar, key: (row) => places(row).join(" ") },
       { name: "held", kind: "number", cell: (row) => share(row.share) },
       { name: "fair", kind: "number", cell: (row) => share(row.fair) },
@@ -65,7 +65,7 @@ export function now(page) {
     redraw = () => {
       const { rows, hidden } = rowsOf(found, turned);
       shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
-      remark.textContent = [hidden, `Policy ${found.policy}, exact shares of ${clock(found.exact)}.`, found.problem ?? ""].filter(Boolean).join(" ");
+      remark.textContent = [hidden, known(found)].filter(Boolean).join(" ");
     };
     redraw();
     const next = html("p", { class: "headline" }, ...summary(found));
@@ -90,7 +90,9 @@ export function now(page) {
           },
           row.open ? "▾" : "▸",
         )
-      : html("span", { class: "opener" });
+      : row.tree
+        ? html("span", { class: "opener" })
+        : null;
     return html("span", { class: `named depth-${Math.min(row.depth, 4)}` }, opener, swatch(fill), html("span", {}, row.name));
   }
 
@@ -121,6 +123,15 @@ export function now(page) {
     /** The exact shares come a moment after what happened. */
     after: BEHIND,
   };
+}
+
+/**
+ * By what is shared, and of when the exact shares are; or why there are none.
+ * @param {{policy: string, exact: number | null, problem: string | null}} found
+ */
+export function known({ policy, exact, problem }) {
+  const shares = exact === null ? "" : `, exact shares of ${clock(exact)}`;
+  return `Policy ${policy}${shares}${problem ? `; ${problem}` : ""}.`;
 }
 
 /**
@@ -187,6 +198,7 @@ function rowsOf(found, turned) {
     ranks.set(each.name, found);
     return found;
   };
+  const tree = found.tenants.some(({ parent }) => parent);
   const most = widest([...found.tenants, ...own]);
   /** @type {Row[]} */
   const rows = [];
@@ -197,7 +209,7 @@ function rowsOf(found, turned) {
     for (const { each } of keyed) {
       const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
       const open = under.length > 0 && all !== turned.has(each.name);
-      rows.push(rowOf(each, said.get(each.name), through.get(each.name), depth, under.length, open, most));
+      rows.push(rowOf(each, said.get(each.name), through.get(each.name), depth, under.length, open, tree, most));
       if (open) walk(under, depth + 1);
     }
   }
@@ -217,11 +229,11 @@ const alone = remember((job, { guaranteed = null, shortfall = 0 } = {}) => ({
   shortfall: job.fair === null ? null : shortfall,
 }));
 
-/** @type {(each: Held, said: import("./causes.js").Kept | undefined, through: string | undefined, depth: number, below: number, open: boolean, most: number) => Row} */
-const rowOf = remember((each, said, through, depth, below, open, most) => {
+/** @type {(each: Held, said: import("./causes.js").Kept | undefined, through: string | undefined, depth: number, below: number, open: boolean, tree: boolean, most: number) => Row} */
+const rowOf = remember((each, said, through, depth, below, open, tree, most) => {
   const kept = through === undefined ? said : undefined;
   const sentence = through === undefined ? why(each, kept) : `is short through ${through}`;
-  return { ...each, depth, below, open, most, sentence, whole: kept?.sentence ?? "", job: kept?.job ?? null };
+  return { ...each, depth, below, open, tree, most, sentence, whole: kept?.sentence ?? "", job: kept?.job ?? null };
 });
 
 /** How short it is itself: of what is guaranteed, of what is fair, and whether it waits. @param {Held} each */
