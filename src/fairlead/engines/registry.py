@@ -74,10 +74,13 @@ def open_engine(
     identity: str | None = None,
     mode: str | None = None,
     every: int = 0,
+    *,
+    most_output: int,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
     the journal names, for one that is shared. `mode`, `every`: what it is to a cluster that
-    another scheduler runs, and microseconds between two readings of it. Raises InputError and
+    another scheduler runs, and microseconds between two readings of it. `most_output`: bytes that
+    are kept of what an attempt writes, by engines of this process. Raises InputError and
     EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
@@ -89,5 +92,5 @@ def open_engine(
         observer: Engine = getattr(import_module(module), name)(mode, every)
         return observer, [], []
     machines = cluster if cluster is not None and cluster.machines else None
-    engine = getattr(import_module(module), name)(state, machines)
+    engine = getattr(import_module(module), name)(state, machines, most_output=most_output)
     return engine, list(engine.notes), list(engine.warnings)

@@ -211,6 +211,7 @@ class ServiceMaker:
             identity,
             plan.mode,
             self._settings.read_every,
+            most_output=self._settings.kept_output,
         )
         self.notes = notes
         for each in warnings:
