@@ -17,6 +17,10 @@ CLOSE: Mapping[str, str] = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
 
 
+DIGITS = 20
+"""Of a length; Python makes no number of thousands of them."""
+
+
 class Holding(Protocol):
     """Who counts the bytes of all bodies that are there at one moment."""
 
@@ -32,7 +36,7 @@ async def receive(request: Request, api: Holding) -> bytes:
         raise RefusalError(
             ErrorKind.WRONG_TYPE, "the body is compressed", "send it as it is", headers=CLOSE
         )
-    if not said.isdecimal() or int(said) > settings.body_bytes:
+    if not said.isdecimal() or len(said) > DIGITS or int(said) > settings.body_bytes:
         raise _too_large(settings)
     chunks: list[bytes] = []
     size = 0
