@@ -13,6 +13,7 @@ import pytest
 
 from fairlead.model.job import Job
 from fairlead.service.api.routes import events
+from fairlead.service.api.seen import as_seen
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.requests import Caller, Role, SubmitJobs
 from fairlead.wire.events import EventKind, ServerEvent
@@ -223,7 +224,7 @@ def test_what_an_audience_is_told_is_made_once(
 ) -> None:
     last = busy(stage)
     made: list[int] = []
-    plain = events.as_seen
+    plain = as_seen
 
     def counted(event: ServerEvent, caller: Caller, *, own: bool) -> ServerEvent:
         made.append(event.seq)

@@ -23,7 +23,7 @@ from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
 from fairlead.model.words import amounts
 
-MISSING = {
+MISSING: Mapping[int, str] = {
     Missing.BEYOND_LIMIT: "its output was longer than what is kept of one, and ends before its end",
     Missing.NOT_WRITTEN: "some of its output could not be written down, as on a full disk",
 }

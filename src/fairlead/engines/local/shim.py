@@ -111,7 +111,8 @@ def _run(order: Order) -> tuple[str, int]:
     if order.group is not None:
         _make_group(order.group, order.limits)
     heard, told = os.pipe()
-    outputs = Outputs(order.outputs, order.most_output, order.owner and order.owner.uid)
+    uid = None if order.owner is None else order.owner.uid
+    outputs = Outputs(order.outputs, order.most_output, uid)
     child = os.fork()
     if child == 0:
         try:
