@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import say_answer, service_of
 from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.text.warnings_of_two import warnings_of_two
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped, number
 
@@ -29,7 +30,7 @@ def run_live(args: argparse.Namespace, changes: Mapping[str, Sequence[str]]) -> 
 
 
 def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
-    """Tables of tasks and shares before and after, then the sentences."""
+    """Tables of tasks and shares before and after, then the sentences and the warnings."""
     tree: dict[str, Any] = found.whatif
     for what, names in (("job", tree["jobs"]), ("tenant", tree["tenants"])):
         rows = [
@@ -41,3 +42,5 @@ def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
         yield ""
     for sentence in found.sentences:
         yield from wrapped(f"{escaped(sentence)}.", screen)
+    for text in warnings_of_two(tree["warnings_before"], tree["warnings_after"]):
+        yield from wrapped(text, screen)
