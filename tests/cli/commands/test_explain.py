@@ -352,3 +352,12 @@ def test_a_large_input_names_changes_of_a_tenant_by_their_prices(
     assert ": initially about " in text
     assert " tasks more of a, by the prices." in text
     assert "none was tried" in text
+
+
+def test_a_job_behind_the_files_is_told_its_place(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write.write_text(MACHINES + "jobs: [{name: a, demand: {cpu: 1}}]", encoding="utf-8")
+    assert main(["explain", str(write), "a"]) == Exit.BAD_INPUT
+    told = capsys.readouterr().err
+    assert f"no such file: a; a job's name comes first: `fairlead explain a {write}`" in told

@@ -48,3 +48,10 @@ def test_nothing_is_said_where_smaller_tasks_do_not_help() -> None:
     assert not hints_at(Job("gang", {"cpu": 9}, gang=3))
     assert not hints_at(Job("fits", {"cpu": 9}))
     assert not hints_at(Job("large", {"cpu": 20}), "whole")
+
+
+def test_of_many_such_jobs_one_is_told_and_the_others_are_counted() -> None:
+    jobs = tuple(Job(f"j{number}", {"cpu": 20}) for number in range(5))
+    (hint,) = size_hints(CLUSTER, jobs, allocate(CLUSTER, jobs))
+    assert hint.startswith("job j0: ")
+    assert hint.endswith("(1/3 of one); so with 4 other jobs")

@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.sharing.rules.registry import parse
 
     if _is_file(args.name, args.files):
+        _check_order(args.name, args.files)
         cluster, jobs = read_jobs([args.name, *args.files])
     elif args.files:
         cluster, jobs = read_jobs(args.files)
@@ -112,6 +113,14 @@ def _is_file(name: str, files: Sequence[str]) -> bool:
     from fairlead.files import ENDINGS
 
     return (not files or name.endswith(ENDINGS)) and Path(name).exists()
+
+
+def _check_order(first: str, files: Sequence[str]) -> None:
+    """Raises InputError where the job's name stands behind the files."""
+    *others, last = files or ("-",)
+    if last != "-" and not Path(last).exists():
+        right = " ".join(("fairlead explain", last, first, *others))
+        raise InputError(f"no such file: {last}", f"a job's name comes first: `{right}`")
 
 
 def _check_name(args: argparse.Namespace, outcome: Outcome, tenants: Sequence[str]) -> None:

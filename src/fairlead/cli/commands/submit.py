@@ -290,5 +290,8 @@ def _tasks(row: JobRow) -> str:
 
 
 def _ended(row: JobRow) -> str:
-    failed = f", {row.tasks.failed} failed" if row.tasks.failed else ""
-    return f"{done(row.tasks)} tasks done{failed}"
+    """How many tasks are done, and why not all: what is said of one that failed, or of the job."""
+    said, _, of_task = escaped(row.reason or "").partition("; ")
+    first = f"{row.tasks.failed} failed" if row.tasks.failed else said
+    why = "; ".join(filter(None, (first, of_task)))
+    return f"{done(row.tasks)} tasks done" + (f", {why}" if why else "")

@@ -33,12 +33,22 @@ def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
     """Tables of tasks and shares before and after, then the sentences and the warnings."""
     tree: dict[str, Any] = found.whatif
     for what, names in (("job", tree["jobs"]), ("tenant", tree["tenants"])):
+        # Of a job nothing is on a scale.
+        old = [row.get("after_by_scales_of_before", row["after"]) for row in names]
+        moved = any(one != row["after"] for one, row in zip(old, names, strict=True))
         rows = [
-            [escaped(row[what]), number(row["before"]), number(row["after"]), row["verdict"]]
-            for row in names
+            [
+                escaped(row[what]),
+                number(row["before"]),
+                number(row["after"]),
+                *[number(one)] * moved,
+                row["verdict"],
+            ]
+            for one, row in zip(old, names, strict=True)
         ]
         unit = "tasks" if what == "job" else "share"
-        yield from table([what, f"{unit} before", "after", ""], rows, "<>><", screen)
+        header = [what, f"{unit} before", "after", *["on the old scale"] * moved, ""]
+        yield from table(header, rows, "<>>" + ">" * moved + "<", screen)
         yield ""
     for sentence in found.sentences:
         yield from wrapped(f"{escaped(sentence)}.", screen)

@@ -10,14 +10,21 @@ from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import Tasks
-from fairlead.model.words import amount, listing
+from fairlead.model.words import amount, counted, listing
 
 NONE = Fraction(0)
 
 
 def size_hints(cluster: Cluster, jobs: Iterable[Job], allocation: Allocation) -> Iterator[str]:
-    """For each job that can never run, in divisible tasks, for its size alone: in which tasks it
-    could be written, as examples of the theory are."""
+    """For jobs that can never run, in divisible tasks, for their size alone: in which tasks the
+    first could be written, as examples of the theory are, and how many there are more."""
+    first, *others = [*_each(cluster, jobs, allocation)] or [""]
+    if first:
+        more = f"; so with {counted(len(others), 'other job')}" if others else ""
+        yield f"{first}{more}"
+
+
+def _each(cluster: Cluster, jobs: Iterable[Job], allocation: Allocation) -> Iterator[str]:
     if allocation.tasks is not Tasks.DIVISIBLE:
         return
     nowhere = {share.name: share.nowhere for share in allocation.jobs if share.nowhere is not None}

@@ -249,7 +249,7 @@ def _sentences(found: WhatIf) -> Iterator[str]:
         if who:
             does = word if len(who) > 1 else word + "s"
             named = listing([f"{job.name} {_more(job)}" for job in who], most=3)
-            yield f"{counted(len(who), 'job')} {does}: {named} tasks"
+            yield f"{counted(len(who), 'job')} {does}, in tasks: {named}"
     same = sum(job.change == 0 for job in found.jobs)
     if same:
         yield f"{counted(same, 'job')} as before"
