@@ -34,9 +34,7 @@ def in_pieces(resource: str, needs: Mapping[str, Fraction], several: bool) -> di
     multiples = [part / parts[0] for part in parts]
     if any(larger % smaller for smaller, larger in pairwise([*multiples, Fraction(holds)])):
         raise _uncountable(resource, needs, parts)
-    return {
-        name: need if need >= 1 else need / parts[0] / holds for name, need in needs.items()
-    }
+    return {name: need if need >= 1 else need / parts[0] / holds for name, need in needs.items()}
 
 
 def _uncountable(
