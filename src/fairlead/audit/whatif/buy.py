@@ -55,8 +55,9 @@ class Buying:
     shares are known: 0 where they are exact.
 
     `beyond` are those whose share was to be raised and whom no machine can help, `left` the others
-    whose share was to be raised before. `moved` are the jobs of the tenant whose share the best purchase raises, of which some may lose by it; then
-    `harmless` is the best purchase found by which none of them does, None where there is none.
+    whose share was to be raised before. `moved` are the jobs of the tenant whose share the best
+    purchase raises, of which some may lose by it; then `harmless` is the best purchase found by
+    which none of them does, None where there is none.
     """
 
     tenant: str | None
