@@ -202,7 +202,9 @@ def test_what_was_tried_without_effect_is_named(
     assert "With 0.9 cpu a task instead of 1: 8.889 tasks" in text or "8.88889 tasks" in text
     assert "Tried without effect: dropping `!rack`." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
-    assert [(c["change"], c["subject"]) for c in tree["in_vain"]] == [("constraint", "!rack")]
+    assert [(c["change"], c["subject"]) for c in tree["without_effect"]] == [
+        ("constraint", "!rack")
+    ]
 
 
 def test_a_large_input_gets_the_prices_and_no_promise(
@@ -216,7 +218,7 @@ def test_a_large_input_gets_the_prices_and_no_promise(
     assert "none was tried: `fairlead whatif` shares again with one." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
     assert {change["tasks"] for change in tree["changes"]} == {None}
-    assert (tree["tried"], tree["in_vain"]) == (False, [])
+    assert (tree["tried"], tree["without_effect"]) == (False, [])
     assert any(change["gain_by_price"] for change in tree["changes"])
 
 

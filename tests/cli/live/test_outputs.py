@@ -40,7 +40,7 @@ def test_a_job_that_never_ran_says_so_instead_of_nothing(shell: Terminal) -> Non
     said = "never: nothing ran yet, 3 tasks waiting (`fairlead why never` says why)\n"
     assert shell("logs", "never") == (0, "", said)
     shell.good("cancel", "never", "first")
-    assert shell("logs", "never") == (0, "", "never: nothing of it ever ran\n")
+    assert shell("logs", "never") == (0, "", "never: none of its tasks ever ran\n")
 
 
 def test_a_kill_for_memory_says_how_much_was_used_and_asked(shell: Terminal) -> None:

@@ -180,7 +180,7 @@ def explain_job(
 
 def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, object]:
     """The explanation as `fairlead.explanation/1`."""
-    vain = [change for change in changes if tried and not change.raises]
+    useless = [change for change in changes if tried and not change.raises]
     return {
         "schema": SCHEMA,
         "policy": why.allocation.policy,
@@ -213,8 +213,8 @@ def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, 
             }
             for scarce in why.scarce
         ],
-        "changes": [_change_tree(change) for change in changes if change not in vain],
-        "in_vain": [_change_tree(change) for change in vain],
+        "changes": [_change_tree(change) for change in changes if change not in useless],
+        "without_effect": [_change_tree(change) for change in useless],
         "tried": tried,
     }
 
@@ -251,7 +251,7 @@ def tenant_tree(why: TenantExplanation) -> dict[str, object]:
         if own is None
         else {"unit": own.unit, "could": rounded(own.before), "has": rounded(own.after)},
         "changes": [_try_tree(one) for one in why.tries if not why.tried or one.raises],
-        "in_vain": [_try_tree(one) for one in why.tries if why.tried and not one.raises],
+        "without_effect": [_try_tree(one) for one in why.tries if why.tried and not one.raises],
         "tried": why.tried,
     }
 
