@@ -101,7 +101,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["compare", CLUSTER], "cluster.yaml describes no jobs; give the file of the jobs, too"),
         (["explain", "train", CLUSTER], "describes no jobs; give the file of the jobs, too"),
         (["whatif", CLUSTER, "--remove", "a01"], "describes no jobs; give the file of the jobs"),
-        (["compare", FIGURE_4, "--policies", "tsf"], "'tsf' is nothing to compare"),
+        (
+            ["compare", FIGURE_4, "--policies", "tsf"],
+            "'tsf' names one policy, and two are compared",
+        ),
         (["compare", FIGURE_4, "--policies", "tfs,dfr,tsf"], "no policy `dfr`; did you mean"),
         (["verify", FIGURE_4], "fairlead verify needs PROOF"),
         (["start", "--for", "x"], '--for: "x" is not a duration'),
