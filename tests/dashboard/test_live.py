@@ -347,7 +347,7 @@ def test_who_gains_and_who_loses_is_shown_as_a_slider_moves_and_nothing_is_chang
     machines = trial.get_by_role("slider", name="a[1-2], b1")
     slider.press("ArrowRight")
     machines.press("ArrowRight")
-    expect(trial.locator(".answer .reasons")).to_contain_text("gains: work")
+    expect(trial.locator(".answer .reasons")).to_contain_text("gains, in tasks: work")
     assert place.client.tenant("language").weight == before
     assert len(list(place.client.machines())) == 3
 
@@ -460,7 +460,7 @@ def test_the_page_recovers_when_the_service_was_killed(
     expect(state).to_contain_text(re.compile(r"trying again in [01] s\."))
     expect(other).to_be_focused()  # seconds count beside it
     page.get_by_role("button", name="Sign out").click()
-    expect(state).to_contain_text("still signed in")
+    expect(page.get_by_role("alert")).to_contain_text("still signed in")
     place.start()
     expect(state).to_be_hidden()
     place.submit("after", "sales")

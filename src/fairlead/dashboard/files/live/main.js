@@ -111,7 +111,9 @@ async function signOut() {
   try {
     await request("DELETE", "/v1/session");
   } catch {
-    return say("The service does not answer: you are still signed in here.", true);
+    problem.textContent = "The service does not answer: you are still signed in here.";
+    problem.hidden = false;
+    return;
   }
   ask("You are signed out.");
 }
