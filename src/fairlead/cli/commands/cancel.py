@@ -24,7 +24,6 @@ All of them are cancelled, or none where one is not known. Doing it again change
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument("jobs", nargs="*", metavar="JOB", help="the names of jobs")
     parser.add_argument("--all", action="store_true", help="all jobs of --tenant")
     parser.add_argument("--tenant", metavar="TENANT", help="with --all: whose")
