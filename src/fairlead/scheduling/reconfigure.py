@@ -70,7 +70,7 @@ def _copy(core: Core, new: Core) -> None:
     for name in ("fifo", "picky", "tight", "reserve_after"):
         new.state.header[0][name] = mine[name]
     new.book.ids = core.ids.copied()
-    new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}
+    new.book.ids.find_tasks(new.state)
     if not new.placement.guided:
         new.state.advise(0)
     new.book.labels = core.book.labels.copied()

@@ -6,7 +6,6 @@ import hashlib
 import heapq
 import time
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -24,20 +23,7 @@ from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords
-from fairlead.simulation.workload import Bools, Floats, Ints, Workload
-
-
-class Room(Protocol):
-    """Scheduler of a run: it hears of the events of a moment and decides on more tasks."""
-
-    stays: bool
-
-    def join(self, job: int, usable: Bools, tasks: int, unit: float) -> None: ...
-    def leave(self, job: int) -> None: ...
-    def weigh(self, job: int, unit: float) -> None: ...
-    def end(self, job: int, machine: int) -> None: ...
-    def decide(self) -> list[Placed]: ...
-    def on_classes(self) -> dict[int, Ints]: ...
+from fairlead.simulation.workload import Floats, Ints, Workload
 
 
 def run_ideal(

@@ -9,6 +9,7 @@ from math import inf, isnan, nan
 
 import numpy as np
 
+from fairlead.model.names import natural
 from fairlead.simulation.report.reading import Folder, Run, floats, texts
 from fairlead.simulation.workload import Bools, Floats, Ints
 
@@ -264,14 +265,6 @@ def shares_of(run: Run, until: float, chosen: tuple[str, ...] | None = None) -> 
             y[at[rows]] = share[rows]
         curves.append(Curve(name, *thinned(moments, y)))
     return Shares(tuple(curves), max(0, len(names) - len(chosen)), in_tasks)
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key by which `job10` comes after `job9`."""
-    import re
-
-    parts = re.split(r"(\d+)", name)
-    return tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p)
 
 
 def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
