@@ -3,8 +3,6 @@ what follows from these is made anew."""
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from fairlead.model.errors import InputError
@@ -17,6 +15,7 @@ from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.digest import word_of
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 
@@ -110,5 +109,4 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
 def _word(core: Core) -> int:
     """A number for what the core decides by, the same on every machine."""
     options = [(name, getattr(core.options, name)) for name in Options.__dataclass_fields__]
-    said = repr((core.book.scaler.spec, core.placement.name, options)).encode()
-    return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)
+    return word_of((core.book.scaler.spec, core.placement.name, options))

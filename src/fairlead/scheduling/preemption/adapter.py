@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,10 +19,12 @@ from fairlead.scheduling.preemption.picture import (
     HeldJob,
     HeldMachine,
     HeldTask,
+    free_pieces,
     pieces_of,
 )
 from fairlead.scheduling.preemption.rule import Memory, Preemption
 from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.digest import word_of
 from fairlead.scheduling.transitions import MachineState, TaskState
 
 Launches = Sequence[tuple[int, int]]
@@ -109,9 +110,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
                 f"a guarantee of {tasks} tasks", "write 0 or more", about=("job", name)
             )
     book.pass_time(event.time)
-    said = repr(list(event.guarantees.items())).encode()
-    word = int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)
-    mix(book.state.handle, word)
+    mix(book.state.handle, word_of(list(event.guarantees.items())))
 
 
 def held(book: Book, only: Sequence[int] | None) -> Held:
@@ -148,16 +147,11 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
 
 def _machine(book: Book, m: int) -> HeldMachine:
     state = book.state
-    pieces = []
-    for r, unit in enumerate(state.unit.tolist()):
-        first = int(state.column[r])
-        count = int(state.capacity[m, r]) // unit if unit else 0
-        pieces.append(tuple(state.piece[m, first : first + count].tolist()))
     return HeldMachine(
         seq=m,
         free=tuple(state.free[m].tolist()),
         terms=int.from_bytes(state.satisfies[m].astype("<u8").tobytes(), "little"),
-        pieces=tuple(pieces),
+        pieces=free_pieces(state, m),
         open=bool(state.machine[m]["reserved"] < 0),
     )
 

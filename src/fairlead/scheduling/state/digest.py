@@ -45,3 +45,9 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
     out.update(state.task["pieces"][tasks].astype("<u8").tobytes())
     add(np.array(more, np.int64))
     return out.hexdigest()
+
+
+def word_of(said: object) -> int:
+    """A number for what is said in plain values, the same on every machine."""
+    whole = hashlib.blake2b(repr(said).encode(), digest_size=8).digest()
+    return int.from_bytes(whole, "little", signed=True)
