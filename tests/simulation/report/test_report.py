@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import InputError
+from fairlead.model.names import natural
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs, Size
@@ -336,7 +337,7 @@ def test_large_bars_are_on_their_axis() -> None:
 
 
 def test_names_with_numbers_are_in_the_order_of_the_numbers() -> None:
-    assert sorted(["job10", "job9", "a", "10", "9"], key=figures.natural) == [
+    assert sorted(["job10", "job9", "a", "10", "9"], key=natural) == [
         "9", "10", "a", "job9", "job10",
     ]  # fmt: skip
 
