@@ -16,6 +16,7 @@ from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.digest import word_of
+from fairlead.scheduling.state.rows import jobs_kept
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 
@@ -35,7 +36,7 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
     new = Core(core.ids.units, policy, placement, options, checked=core.checked)
     _copy(core, new)
     book = new.book
-    jobs = _jobs(book)
+    jobs = jobs_kept(book.state)
     spread = book.state.job["spread"][jobs] > 0
     names = [book.name_of(j) for j in jobs.tolist()]
     try:
@@ -75,12 +76,6 @@ def _copy(core: Core, new: Core) -> None:
     new.book.labels = core.book.labels.copied()
     new.book.find_scarcity()  # machines may have changed since the last decision
     new.state.widen(new.state.words)  # kernels see the arrays as they are now
-
-
-def _jobs(book: Book) -> Ints:
-    """The slots of all jobs, in the order of their submission."""
-    jobs = np.flatnonzero(book.state.job["used"][: int(book.state.header[0]["jobs"])])
-    return jobs[np.argsort(book.state.job["seq"][jobs])]
 
 
 def _top(book: Book) -> Ints:

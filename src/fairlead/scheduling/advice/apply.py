@@ -10,6 +10,7 @@ from fairlead.scheduling.kernels.guided import UNNAMED
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.digest import word_of
+from fairlead.scheduling.state.rows import tasks_held
 
 
 def advice_changed(book: Book, event: AdviceChanged) -> None:
@@ -48,11 +49,7 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
             state.rank[at] = each.rank
             state.target[at] = each.target
     if groups:
-        held = np.flatnonzero(
-            (state.task["state"][: int(state.header[0]["tasks"])] > 0)
-            & (state.task["machine"][: int(state.header[0]["tasks"])] >= 0)
-        )
-        task = state.task[held]
+        task = state.task[tasks_held(state)]
         np.add.at(state.runs, (task["job"], state.machine["group"][task["machine"]]), 1)
 
 

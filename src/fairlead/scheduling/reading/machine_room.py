@@ -16,6 +16,7 @@ from fairlead.scheduling.preemption.picture import (
     free_pieces,
     pieces_of,
 )
+from fairlead.scheduling.state import rows
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.sharing.problem.problem import Bools
 
@@ -102,12 +103,9 @@ class MachineTask:
 
 def tasks_on(core: Core, m: int) -> list[MachineTask]:
     """The tasks on a machine, the newest first."""
-    state = core.state
-    tasks, at = [], int(state.machine[m]["first"])
-    while at >= 0:
-        row = state.task[at]
+    state, tasks = core.state, []
+    for row in state.task[rows.tasks_on(state, m)]:
         job, pieces = int(row["job"]), pieces_of(state, int(row["pieces"]))
         number, launched = int(row["number"]), int(row["launched"])
         tasks.append(MachineTask(job, number, demand_of(core, job), pieces, launched))
-        at = int(row["machine_next"])
     return sorted(tasks, key=lambda task: (-task.launched, task.job, task.number))

@@ -7,8 +7,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.hints import Known
 from fairlead.model.job import Job
@@ -16,8 +14,8 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import PIECES
+from fairlead.scheduling.state.rows import tasks_held
 from fairlead.scheduling.state.terms import Term
-from fairlead.scheduling.transitions import HELD
 
 LARGEST = 2**53
 """Amounts in units are below this, so that they are exact in floating point too."""
@@ -65,9 +63,8 @@ class Ids:
     def find_tasks(self, state: State) -> None:
         """The tasks of the jobs, from the state: who copied or read these tables has none."""
         self.tasks = {job: {} for job in self.job_at}
-        used = state.task[: int(state.header[0]["tasks"])]
-        held = np.flatnonzero(np.isin(used["state"], HELD))
-        columns = (held, used["job"][held], used["number"][held])
+        held = tasks_held(state)
+        columns = (held, state.task["job"][held], state.task["number"][held])
         for slot, job, number in zip(*(column.tolist() for column in columns), strict=True):
             self.tasks[job][number] = slot
 
