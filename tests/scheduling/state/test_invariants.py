@@ -76,7 +76,7 @@ def job_named(core: Core, name: str) -> int:
 
 
 def some_task(state: State) -> int:
-    return tasks_held(state).tolist()[0]
+    return int(tasks_held(state)[0])
 
 
 def queued(core: Core) -> int:
