@@ -22,7 +22,7 @@ from fairlead.simulation.ideal.weights import Weights
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.result import Result
-from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords
+from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords, telling
 from fairlead.simulation.workload import Floats, Ints, Workload
 
 
@@ -49,16 +49,8 @@ def run_ideal(
     rule = scaled(policy)
     run = _Run(build_instance(workload, rule), kind, sinks, ties)
     info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.instance.names.__getitem__)
-    try:
-        for sink in sinks:
-            sink.start(info)
+    with telling(sinks, info):
         end = run.all()
-        for sink in sinks:
-            sink.finish()
-    except BaseException:
-        for sink in sinks:
-            sink.abandon()
-        raise
     rmse, shortfall = next(
         (sink.figures() for sink in sinks if isinstance(sink, Distances)), (None, None)
     )
