@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -103,10 +104,22 @@ def test_the_places_that_are_likely_reach_nearly_the_first_level() -> None:
     for seed in range(5):
         asked = rise(seed)
         level = highest(asked).level
-        found = interior.likely(asked)
-        assert not (found.places & ~asked.pairs).any()
-        few = replace(asked, pairs=found.places, basis=found.start)
-        assert highest(few).level == pytest.approx(level, rel=1e-6)
+        found = list(interior.likely(asked))
+        assert [each.last for each in found] == [False] * (len(found) - 1) + [True]
+        for each, near in zip(found[-2:], (1e-3, 1e-6)[-len(found) :], strict=True):
+            assert not (each.places & ~asked.pairs).any()
+            few = replace(asked, pairs=each.places, basis=each.start)
+            assert highest(few).level == pytest.approx(level, rel=near)
+
+
+@pytest.mark.usefixtures("no_climb")
+def test_where_the_simplex_is_lost_among_likely_places_there_are_better_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = drawn(3, jobs=60, classes=12, resources=3, density=0.6)
+    one = filled(problem, monkeypatch)
+    other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _LOST=0)
+    assert one.share == other.share
 
 
 @pytest.mark.parametrize(("jobs", "classes"), [(9, 1), (1, 7), (1, 1)])
@@ -166,7 +179,7 @@ def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
     inner: list[StepProblem] = []
     as_ever = interior.likely
 
-    def seen(asked: StepProblem) -> interior.Likely:
+    def seen(asked: StepProblem) -> Iterator[interior.Likely]:
         inner.append(asked)
         return as_ever(asked)
 

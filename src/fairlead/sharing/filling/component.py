@@ -22,6 +22,8 @@ _LOOSE = 0.5  # of all places of the component's groups and classes
 # In between the simplex goes first. If so many pivots for each row do not suffice, from nothing or
 # from where the last one ended, the interior point method takes less than the rest of them.
 _FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.25
+# Among likely places the simplex is lost if so many do not.
+_LOST = 4.0
 # A place that is cheaper by this part of what a group is worth is one that a program lacks.
 _CHEAPER = 1e-10
 # What is this close to nothing, or to what there is, relative, may be it.
@@ -144,29 +146,41 @@ class Programs:
                     return risen
                 part.hard = True
             if _is_flow(problem):
-                return self._by_columns(problem, None, _by_cuts(problem))
-            likely = interior.likely(problem)
-            return self._by_columns(problem, likely.start, likely.places)
+                risen = self._by_columns(problem, None, _by_cuts(problem))
+                assert risen is not None
+                return risen
+            for likely in interior.likely(problem):
+                risen = self._by_columns(
+                    problem, likely.start, likely.places, None if likely.last else _LOST
+                )
+                if risen is not None:
+                    return risen
         risen = self._simplex.rise(problem)
         assert risen is not None
         return risen
 
     def _by_columns(
-        self, problem: StepProblem, basis: Basis | None, columns: Bools
-    ) -> StepSolution:
+        self,
+        problem: StepProblem,
+        basis: Basis | None,
+        columns: Bools,
+        most_pivots: float | None = None,  # for each row
+    ) -> StepSolution | None:
         """The highest corner, from a basis next to it if there is one: the simplex has these
         places, and then those that are cheaper by its prices. A lower one that fits where the
-        simplex fails later."""
+        simplex fails later. None if so many pivots do not suffice."""
         risen: StepSolution | None = None
         while True:
             few = replace(problem, pairs=columns, basis=basis)
             try:
-                risen = self._simplex.rise(few)
+                risen = self._simplex.rise(few, most_pivots)
             except SolverError:
                 if risen is None:
                     raise
                 return risen
-            assert risen is not None and risen.basis is not None
+            if risen is None:
+                return None
+            assert risen.basis is not None
             cheaper = self._cheaper(problem, risen) & ~columns
             if not cheaper.any():
                 return risen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +17,10 @@ _MOST_STEPS = 200
 _GAP = 1e-9
 # A place that holds less than this part of what its group's fullest holds is none of the corner's,
 _LITTLE = 1e-2
-# unless it costs no more than this part over what the group is worth.
-_SHARP = 1e-6
+# unless it costs no more than this part over what the group is worth: at first, and near the end.
+_ROUGH, _SHARP = 1e-4, 1e-6
+# So many places for each group are few: the simplex chooses among them in less than further steps.
+_FEW = 1.5
 # Where many corners are as high, the inside of all of them is no corner. Each place costs up to
 # this more, drawn at random: it decides between them, and is too little to leave the level.
 _TILT = 1e-3
@@ -49,23 +52,37 @@ class Likely:
 
     places: Bools
     start: Basis
+    last: bool
 
 
-def likely(problem: StepProblem) -> Likely:
-    """The places that are likely at the end of the way."""
+def likely(problem: StepProblem) -> Iterator[Likely]:
+    """The places that are likely early on and, where the simplex is lost among that, at the end of
+    the way."""
     program = Program(problem)
     at = _start(program)
     random = np.random.default_rng(_SEED).random(program.pairs.shape)
     tilt = _TILT * random * program.inside
+    early: float = _FEW * len(program.use) + program.row.sum()
     for _ in range(_MOST_STEPS):
+        if np.count_nonzero(_holding(at)) <= early:
+            yield _likely(program, at, _ROUGH, last=False)
+            early = 0.0
         if _gap(program, at) < _GAP or not _advance(program, at, tilt):
             break
+    yield _likely(program, at, _SHARP, last=True)
+
+
+def _likely(program: Program, at: _Point, over: float, *, last: bool) -> Likely:
     fullest = np.zeros(program.pairs.shape, dtype=np.bool_)
     fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
-    cheap = program.pairs & (at.rc < _SHARP * at.y[:, None])
-    holding = at.z > _LITTLE * at.z.max(axis=1, keepdims=True)
+    cheap = program.pairs & (at.rc < over * at.y[:, None])
     start = Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
-    return Likely(holding | cheap, start)
+    return Likely(_holding(at) | cheap, start, last)
+
+
+def _holding(at: _Point) -> Bools:
+    held: Bools = at.z > _LITTLE * at.z.max(axis=1, keepdims=True)
+    return held
 
 
 def _start(program: Program) -> _Point:
