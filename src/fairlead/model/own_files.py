@@ -11,8 +11,8 @@ _MODULE = "fairlead_own_file"
 
 
 class OwnFiles(Generic[T]):
-    """What users' own files register of a kind. It is found under its file only, so that two files
-    may use the same name. What a file imports is not its own: it has another module name."""
+    """Rules of a kind that users' own files register. Each is found under its file only, so that two
+    files may use the same name. What a file imports is not its own: it has another module name."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind

@@ -51,7 +51,7 @@ def tasks_held(state: State) -> Ints:
 
 
 def stopping_tasks(state: State) -> Ints:
-    """(slots of jobs,) how many tasks of each were told to stop."""
+    """(slots of jobs,) the number of tasks of each that were told to stop."""
     task = state.task[: int(state.header[0]["tasks"])]
     told = task["job"][task["state"] == TaskState.STOPPING]
     return np.bincount(told, minlength=len(state.job)).astype(np.int64)

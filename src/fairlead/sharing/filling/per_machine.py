@@ -108,14 +108,14 @@ class _Machine:
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What all machines share: the tasks of a job, or a limit."""
+    """An amount that all machines share: the tasks of a job, or a limit."""
 
     amount: fmpq
     takes: dict[int, int]  # of it, by job, for a task
     part: list[fmpq]  # (C) that one machine may have
 
     def taken(self, tasks: Sequence[tuple[int, dict[int, fmpq]]]) -> fmpq:
-        """What the tasks on so many machines each take, or how fast they take it."""
+        """The amount that the tasks on so many machines each take, or how fast it grows."""
         return total(
             [
                 on[j] * (takes * count)

@@ -113,7 +113,7 @@ def _input(case: Case) -> Input:
 
 
 def _rows(by: dict[tuple[str, str], tuple[Broken, ...]]) -> list[Row]:
-    """What the theorems promise, and what is known to break."""
+    """The promises of the theorems, and those that are known to break."""
     split, envy, pareto = range(3)
     expected = [
         (PODS, "tsf", envy, True, ""),

@@ -89,7 +89,7 @@ def slug(policy: str) -> str:
 
 
 def sentence(cell: Cell) -> str:
-    """What the cell's verdict rests on."""
+    """The ground of the cell's verdict."""
     if cell.witness is not None:
         return cell.witness.sentence.rstrip(".")
     return f"none in {cell.judged} inputs"

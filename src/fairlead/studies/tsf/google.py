@@ -48,7 +48,7 @@ LITTLE = 0.05
 
 @dataclass(frozen=True)
 class Repetition:
-    """What one repetition comes to, by policy; times in seconds."""
+    """The figures of one repetition, by policy; times in seconds."""
 
     machines_of_jobs: Floats
     """For each job the part of the machines that it can use."""
@@ -131,7 +131,7 @@ def _jobs(kept: Kept) -> tuple[Ints, Floats, Floats]:
 
 
 def _waits(kept: Kept) -> Floats:
-    """What each task waited, in the order of job and task."""
+    """The time that each task waited, in the order of job and task."""
     records = kept.tasks_kept
     waits = (records.start - records.waiting_since) / SECOND
     found: Floats = waits[np.lexsort((records.task, records.job))]
@@ -154,7 +154,7 @@ def _of(sizes: Ints, size: Size) -> Floats:
 
 
 def _inputs(found: Sequence[Repetition]) -> list[Row]:
-    """What Figure 8 shows of the inputs."""
+    """The inputs as Figure 8 shows them."""
     can = np.concatenate([one.machines_of_jobs for one in found])
     sizes = found[0].sizes
     small = sizes[_of(sizes, Size.SMALL)]
