@@ -11,7 +11,7 @@ _MODULE = "fairlead_own_file"
 
 
 class OwnFiles(Generic[T]):
-    """Rules of a kind that users' own files register. Each is found under its file only, so that two
+    """Rules of a kind that users' own files register. Each is found under its file alone, so two
     files may use the same name. What a file imports is not its own: it has another module name."""
 
     def __init__(self, kind: str) -> None:
