@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from fairlead.engines.interface import MOST_OUTPUT
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
@@ -56,6 +57,7 @@ class Settings:
     quarantine: int = 10 * MICROSECONDS  # the first one; each next is twice as long
     quarantine_most: int = 600 * MICROSECONDS
     given_up_for: int = DAY  # so long what may still run on a machine that is away is remembered
+    kept_output: int = MOST_OUTPUT  # bytes of what an attempt at a task writes
     requests_per_step: int = 1000
     snapshot_every: int = 100_000  # entries; 0: never
     journal_keep: int | None = None  # older entries are removed once snapshots cover them
@@ -64,6 +66,11 @@ class Settings:
 
 def where_others_place(settings: Settings) -> Settings:
     """The settings for a cluster that another scheduler runs: nothing is placed, kept free or
-    stopped here, and which devices a task has is not known."""
+    stopped here."""
     options = replace(settings.options, reserve_after=None, preempt_after=None)
-    return replace(settings, placement=ELSEWHERE, options=options, devices=())
+    return replace(without_devices(settings), placement=ELSEWHERE, options=options)
+
+
+def without_devices(settings: Settings) -> Settings:
+    """The settings where another one hands out devices, and which a task has is not known."""
+    return replace(settings, devices=())
