@@ -217,7 +217,7 @@ def test_who_is_gone_before_his_turn_is_accepted_by_nobody_and_a_round_accepts_a
         listener = opened.enter_context(Listener(socket.AF_INET, socket.SOCK_STREAM))
         listener.bind(("127.0.0.1", 0))
         listener.listen(200)
-        listener.settimeout(30)
+        listener.setblocking(False)
         place = listener.getsockname()
         for _ in range(50):
             socket.create_connection(place).close()
