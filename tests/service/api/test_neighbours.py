@@ -224,7 +224,7 @@ def test_who_is_gone_before_his_turn_is_accepted_by_nobody_and_a_round_accepts_a
         says = opened.enter_context(socket.create_connection(place))
         says.sendall(b"x")
         waits = [opened.enter_context(socket.create_connection(place)) for _ in range(2 * AT_ONCE)]
-        accepted = []
+        accepted: list[object] = []
         rounds = 0
         while len(accepted) < 1 + len(waits):
             rounds += 1
