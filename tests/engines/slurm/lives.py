@@ -28,8 +28,8 @@ FAULTS = {
     "submit": ("before", "after", "killed", "late"),
     "cancel": ("before", "after", "killed", "lost"),
 }
-"""Where a command may fail: before Slurm has it, after, so that the service is killed then, so that it
-comes there later, or so that slurmctld is killed right after it."""
+"""Where a command may fail: before Slurm has it, after, so that the service is killed then, so that
+it comes there later, or so that slurmctld is killed right after it."""
 
 
 class KilledError(BaseException):

@@ -153,9 +153,9 @@ class SlurmModel:
                 self._kill(number)
                 self._over(number, "CANCELLED", 15)
         self._hear()
-        for at, job in [each for each in self.late if each[0] <= self.now]:
-            self.late.remove((at, job))
-            self._take(job)
+        for each in [each for each in self.late if each[0] <= self.now]:
+            self.late.remove(each)
+            self._take(each[1])
         self._start()
         self._forget()
 

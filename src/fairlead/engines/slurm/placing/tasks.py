@@ -20,9 +20,9 @@ class Phase(Enum):
 @dataclass
 class Task:
     """An attempt. `assignment` None: nobody says any more what it was. `silent`: nobody expects it,
-    so it is stopped and not reported. `cancelled`: when Slurm was told so. `missing`: readings in a row
-    without its job. `since`: when Slurm was given it, in seconds. `released`: its hold was lifted.
-    `refusal`: why it can never start on its node; `late`: why it does not start there now."""
+    so it is stopped and not reported. `cancelled`: when Slurm was told so. `missing`: readings in a
+    row without its job. `since`: when Slurm was given it, in seconds. `released`: its hold was
+    lifted. `refusal`: why it can never start on its node; `late`: why it does not now."""
 
     attempt: Attempt
     assignment: Assignment | None
