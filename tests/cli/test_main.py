@@ -160,6 +160,24 @@ def test_an_internal_failure_says_that_it_is_ours(
         main(["allocate", FIGURE_4, "--debug"])
 
 
+@pytest.mark.parametrize("words", [["serve"], ["serve", "--state", "here"], ["start"]])
+def test_a_working_folder_that_was_removed_is_said(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(words) == Exit.BAD_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "error: the working folder was removed; change to one that is there\n"
+
+
+
 def test_an_interruption_ends_with_its_own_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
