@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from math import inf, isnan, nan
 from pathlib import Path
@@ -54,6 +55,17 @@ def test_runs_are_read_with_tsf_first(folder: Path) -> None:
     assert [(run.policy, run.seed) for run in found.runs] == [("tsf", 0), ("tsf", 1), ("drfh", 0)]
     assert list(found.series()) == ["tsf", "drfh"]
     assert found.workload == "table-ii"
+
+
+def test_a_time_of_few_samples_says_so(folder: Path) -> None:
+    runs = read_folder(folder).runs
+    hourly = [replace(run, result=run.result | {"sampled": 3600 * 10**6}) for run in runs]
+    assert figures.few_samples(hourly, 2.5 * 3600) == (
+        " Samples are 60.0 min apart, so that is from 3 of them: `fairlead simulate --sample TIME`"
+        " takes more."
+    )
+    assert figures.few_samples(hourly, 30 * 3600) == ""
+    assert figures.few_samples(hourly, inf) == ""
 
 
 def test_another_policy_comes_first_if_asked(folder: Path) -> None:

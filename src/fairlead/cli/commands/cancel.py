@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         if args.tenant is not None:
             check_tenant(service, args.tenant)
         found = service.cancel_jobs(*args.jobs, tenant=args.tenant)
-    say_answer(args, found, lambda _: map(_line, found.jobs))
+    none = f"no job of {escaped(args.tenant or '')} waits or runs"
+    say_answer(args, found, lambda _: map(_line, found.jobs) if found.jobs else [none])
     return 0
 
 
