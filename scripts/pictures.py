@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -93,7 +94,10 @@ def serve(folder: Path) -> int:
 
     cluster, jobs = load(*map(str, EXAMPLE))
     service = begin(cluster.machines, cluster.tenants, WorkerAdviser())
-    submit(service, [replace(job, command=["true"], tasks=job.tasks or MANY) for job in jobs])
+    submit(
+        service,
+        [replace(job, command=("true",), tasks=job.tasks or Fraction(MANY)) for job in jobs],
+    )
     return start(folder, service)
 
 

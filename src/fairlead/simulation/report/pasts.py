@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.model.names import natural
 from fairlead.model.report import Tree
 from fairlead.simulation.report.charts import short
-from fairlead.simulation.report.figures import SECONDS, natural, thinned
+from fairlead.simulation.report.figures import SECONDS, thinned
 from fairlead.simulation.report.reading import Run, floats, texts
 
 MOST = 60
