@@ -19,7 +19,7 @@ has_chromium() { command -v chromium >/dev/null; }
 
 has_slurm() {
   local program
-  for program in munged slurmctld slurmd sbatch; do
+  for program in munged slurmctld slurmd sbatch slurmdbd mariadbd; do
     PATH="$PATH:/usr/sbin" command -v "$program" >/dev/null || return 1
   done
 }
@@ -29,7 +29,7 @@ need_programs() {
   local names=() packages=()
   has_postgres || { names+=(PostgreSQL) && packages+=(postgresql); }
   has_chromium || { names+=(Chromium) && packages+=(chromium); }
-  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge); }
+  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge slurmdbd mariadb-server-core); }
   [ ${#packages[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     say "Not installed: ${names[*]} (Debian: apt-get install ${packages[*]}); their tests are left out."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Lock, Thread
@@ -25,8 +26,11 @@ from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
 
 PART = 40
-"""A reading takes at most so small a part of the time, whatever was asked for: with very many jobs
-there are fewer readings."""
+"""Readings take at most so small a part of the time, whatever was asked for, and so do Slurm's
+commands with them: with very many jobs there are fewer readings."""
+
+SMALL = 0.2
+"""Seconds of processor time that a reading may take without being made less often for it."""
 
 SELDOM = 300.0
 """Seconds between two readings of the accounts, which change seldom."""
@@ -138,14 +142,14 @@ class Observer:
                 self._todo.clear()
                 self._act()
                 continue
-            began = time.thread_time()
+            began = _spent()
             view, failure = None, None
             try:
                 view = self._read()
             except FairleadError as error:
                 failure = error
-            took = time.thread_time() - began
-            due = time.monotonic() + max(self._every, PART * took)
+            took = _spent() - began
+            due = time.monotonic() + max(self._every, PART * (took - SMALL))
             with self._lock:
                 self._failure = failure
                 if view is not None:
@@ -154,6 +158,12 @@ class Observer:
 
     def _act(self) -> None:
         """Does what there is to do between two readings: nothing, where it only observes."""
+
+
+def _spent() -> float:
+    """Seconds of processor time of this thread, and of commands that ended."""
+    commands = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time() + commands.ru_utime + commands.ru_stime
 
 
 def cluster_name() -> str:
