@@ -78,7 +78,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     # Constraints are no part of it, and of others no warning.
     fairness.LiveAllocation: _fields("schema_ time picture problem"),
     fairness.LiveAudit: _fields(
-        "schema_ time exact policy tenants shortfalls more below_fair below_fair_more never"
+        "schema_ time exact policy tenants gap shortfalls more below_fair below_fair_more never"
         " never_more problem"
     ),
     fairness.Shortfall: _fields(

@@ -13,7 +13,7 @@ from pathlib import Path
 PATIENCE = 60.0
 """Seconds until the database listens, on a machine that is busy with other things."""
 
-MEMORY = Path("/dev/shm")  # noqa: S108  its folders have names of their own
+MEMORY = Path("/dev/shm")
 """Where the database's files are: on a disk that is busy they take ten seconds more."""
 
 PROGRAMS = ("slurmdbd", "mariadbd", "mariadb-install-db", "sacctmgr", "sshare")
@@ -73,7 +73,11 @@ def create_database(folder: Path) -> None:
     """An empty database."""
     done = subprocess.run(
         [
-            *("mariadb-install-db", "--no-defaults", f"--datadir={(folder / 'database').resolve()}"),
+            *(
+                "mariadb-install-db",
+                "--no-defaults",
+                f"--datadir={_files(folder)}",
+            ),
             *("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"),
             *_user(),
             *QUICK,
@@ -89,7 +93,7 @@ def database(folder: Path) -> list[str]:
     """The command of its server."""
     port = (folder / "database.port").read_text(encoding="ascii")
     return [
-        *("mariadbd", "--no-defaults", f"--datadir={(folder / 'database').resolve()}", *_user()),
+        *("mariadbd", "--no-defaults", f"--datadir={_files(folder)}", *_user()),
         *("--bind-address=127.0.0.1", f"--port={port}", f"--socket={folder / 'database.socket'}"),
         *(f"--pid-file={folder / 'database.pid'}", f"--init-file={folder / 'first.sql'}"),
         *("--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0", *QUICK),
@@ -99,7 +103,7 @@ def database(folder: Path) -> list[str]:
 
 def remove(folder: Path) -> None:
     """Removes the database's files."""
-    shutil.rmtree((folder / "database").resolve())
+    shutil.rmtree(_files(folder))
 
 
 def wait_for_database(folder: Path) -> None:
@@ -114,6 +118,10 @@ def wait_for_database(folder: Path) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+def _files(folder: Path) -> Path:
+    return (folder / "database").resolve()
 
 
 def _user() -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import signal
 import time
-from fractions import Fraction
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -59,7 +59,7 @@ def sbatch(ground: Ground, user: str, account: str, *words: str) -> str:
 
 
 def weights(ground: Ground) -> dict[tuple[str, str], str]:
-    """The shares of accounts (their user is empty) and of users, as slurmctld itself counts them."""
+    """The shares of accounts (their user is empty) and of users, as slurmctld has them."""
     rows = [line.split("|") for line in ground.run("sshare", "-ahP").splitlines()]
     found = {(row[0].strip(), row[1]): row[2] for row in rows}
     return {key: share for key, share in found.items() if key[0] != "root"}

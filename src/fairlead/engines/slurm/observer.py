@@ -18,9 +18,10 @@ from fairlead.engines.interface import (
     Report,
     Stream,
 )
-from fairlead.engines.observing import View
+from fairlead.engines.observing import Priority, View
 from fairlead.engines.slurm.reading.commands import ask, run
-from fairlead.engines.slurm.reading.parse import parse
+from fairlead.engines.slurm.reading.parse import Known, parse
+from fairlead.engines.slurm.reading.priority import priority_of
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
@@ -54,6 +55,7 @@ class Observer:
     ) -> None:
         self._every, self._ask = every / SECOND, asked
         self._viewer = Viewer()
+        self._jobs: Known = {}
         self._accounts: Mapping[str, str] = {}
         self._accounts_at: float | None = None
         self._lock = Lock()
@@ -112,6 +114,9 @@ class Observer:
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:  # noqa: ARG002  Slurm has it
         return Output(b"", 0, 0, over=True)
 
+    def priority(self, job: str) -> Priority:
+        return priority_of(job)
+
     def forget(self, attempts: Sequence[Attempt]) -> None:
         pass
 
@@ -128,7 +133,9 @@ class Observer:
         if accounts:
             kept = {name: text for name, text in outputs.items() if name == SELDOM_READ}
             self._accounts, self._accounts_at = kept, began
-        view = self._viewer.view(parse({**self._accounts, **outputs}), int(time.time() * SECOND))
+        view = self._viewer.view(
+            parse({**self._accounts, **outputs}, self._jobs), int(time.time() * SECOND)
+        )
         news = [note for note in view.notes if note not in self._noted]
         self._noted = set(view.notes)
         with self._lock:

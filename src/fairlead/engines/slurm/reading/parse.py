@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
@@ -30,12 +31,19 @@ JOB_FIELDS = (
 RECORDED = "22.05"
 """The version whose outputs were recorded, and are read."""
 
+PENDING = "PENDING"
+
+Known = dict[int, tuple[Row, SlurmJob]]
+"""Rows of jobs by their numbers, without what changes all the time, and what was made of them."""
+
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 _PARTITION = re.compile(r"^PartitionName=(\S+) .*\bState=(\S+)", re.MULTILINE)
 
 
-def parse(outputs: Mapping[str, str]) -> Picture:
-    """The cluster that these outputs show. Raises InputError with the output that is none."""
+def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
+    """The cluster that these outputs show. `known`: rows of jobs that were read before, and what
+    was made of them; it becomes that of these rows. Raises InputError with the output that is none.
+    """
     version = outputs["version.txt"].strip().rpartition(" ")[2]
     if not version.startswith(RECORDED):
         raise InputError(
@@ -56,12 +64,33 @@ def parse(outputs: Mapping[str, str]) -> Picture:
         version=version,
         cluster=cluster,
         nodes=tuple(map(_node, _rows(outputs, "nodes.json", "nodes"))),
-        jobs=tuple(map(_job, jobs)),
+        jobs=tuple(map(_job, jobs)) if known is None else _changed(jobs, known),
         associations=tuple(each for each in associations if each.cluster == cluster),
         closed=frozenset(
             name for name, state in _PARTITION.findall(outputs["partitions.txt"]) if state != "UP"
         ),
     )
+
+
+def _changed(rows: Sequence[Row], known: Known) -> tuple[SlurmJob, ...]:
+    """The jobs of these rows, of which only those are made that are not as they are known: of ten
+    thousand that wait, few change between two readings but in their priority."""
+    found: Known = {}
+    for each in rows:
+        row = dict(each)
+        priority = row.pop("priority", 1)
+        if PENDING in _words(row.get("job_state")):
+            row["start_time"] = row["end_time"] = 0  # estimates, which are not read
+        number = _number(row["job_id"])
+        before, job = known.get(number, (None, None))
+        if job is None or before != row:
+            job = _job(each)
+        elif job.priority != priority:
+            job = replace(job, priority=_number(priority))
+        found[number] = row, job
+    known.clear()
+    known |= found
+    return tuple(job for _, job in found.values())
 
 
 def slim(outputs: Mapping[str, str]) -> dict[str, str]:
@@ -76,9 +105,17 @@ def slim(outputs: Mapping[str, str]) -> dict[str, str]:
     return slimmed
 
 
+def _slim_job(value: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a job's row that are read; any other value as it is."""
+    if JOB_FIELDS[0] not in value:
+        return value
+    return {field: value[field] for field in JOB_FIELDS if field in value}
+
+
 def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
     try:
-        tree = json.loads(outputs[name])
+        # Most of what a job's row has is not read: of many, the rest would take gigabytes.
+        tree = json.loads(outputs[name], object_hook=_slim_job if key == "jobs" else None)
         rows, errors = tree[key], tree.get("errors")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
@@ -183,7 +220,7 @@ def _job(row: Row) -> SlurmJob:
     if row.get("contiguous"):
         beyond.append("--contiguous")
     state = next(iter(_words(row.get("job_state"))), "")
-    waits = state == "PENDING"  # then Slurm's times are estimates
+    waits = state == PENDING  # then Slurm's times are estimates
     return SlurmJob(
         number=_number(row.get("job_id")),
         array=_number(row.get("array_job_id")),
