@@ -42,8 +42,9 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     jobs.TaskAttempt: _fields("number machine launched started ended cause code message"),
     fairness.WhyAnswer: _fields(
         "schema_ job tenant state tasks sentences reasons machines holders holders_more fair change"
-        " changes expected_start"
+        " changes expected_start priority"
     ),
+    fairness.WhyPriority: _fields("total parts"),
     fairness.WhyMachines: _fields(
         "excluded too_small draining one_each no_room reserved not_preferred room"
     ),

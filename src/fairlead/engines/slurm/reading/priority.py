@@ -31,7 +31,8 @@ def priority_of(job: str) -> Priority:
         raise EngineError(f"{job} is no number of a job of Slurm")
     fields = "|".join(("%Y", *PARTS.values(), "%T"))
     said = run(("sprio", "--noheader", f"--jobs={number[0]}", f"--format={fields}"))
-    row = next((line.split("|") for line in said.splitlines() if line.strip()), None)
+    # Where it has none it says so in words, on standard output, and that all is well.
+    row = next((line.split("|") for line in said.splitlines() if "|" in line), None)
     if row is None:
         raise EngineError(f"sprio has no row of job {number[0]}: it does not wait for its turn")
     total, *amounts = (int(float(text)) for text in row[: len(PARTS) + 1])

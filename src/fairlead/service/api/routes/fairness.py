@@ -45,7 +45,7 @@ async def why(
     job: JobName,
     priority: Annotated[
         bool,
-        Query(description="also what its priority is made of, by the scheduler that places it"),
+        Query(description="also its priority's parts, by the scheduler that places it"),
     ] = False,
 ) -> Response:
     """Why a job waits."""
