@@ -98,12 +98,21 @@ def path() -> str:
 class Ground:
     """A cluster that runs until `down`, or until this process ends. `conf`: its slurm.conf.
     `settings`: lines of it beside those of `CONF`. `accounts`: with slurmdbd, which
-    loads this text of `sacctmgr load` first."""
+    loads this text of `sacctmgr load` first. `root`: a folder with another Debian, whose Slurm it
+    is."""
 
-    def __init__(self, settings: str = "", accounts: str = "") -> None:
+    def __init__(self, settings: str = "", accounts: str = "", root: Path | None = None) -> None:
+        self._root = root
+        self.prefix = () if root is None else ("chroot", str(root))
         # Not tmp_path: other users must be able to pass through it.
         self.folder = Path(tempfile.mkdtemp(prefix="fairlead-slurm-"))
         self.folder.chmod(0o755)
+        if root is not None:  # one path, there and here
+            inside = root / self.folder.relative_to("/")
+            inside.mkdir(mode=0o755, parents=True)
+            self.folder.rmdir()
+            self.folder.symlink_to(inside)
+            subprocess.run(["mount", "-t", "proc", "proc", str(root / "proc")], check=True)
         self.conf = self.folder / "slurm.conf"
         self.environment = {"PATH": path(), "SLURM_CONF": str(self.conf)}
         self._held = ExitStack()  # the ports
@@ -126,7 +135,7 @@ class Ground:
     def run(self, *command: str, user: str | None = None, given: str | None = None) -> str:
         """What a command of Slurm writes, as this user; it must succeed."""
         done = subprocess.run(
-            command,
+            (*self.prefix, *command),
             input=given,
             env=self.environment,
             user=user,
@@ -152,7 +161,10 @@ class Ground:
         """Waits until the controller answers."""
         end = time.monotonic() + PATIENCE
         while subprocess.run(
-            ["scontrol", "ping"], env=self.environment, capture_output=True, check=False
+            [*self.prefix, "scontrol", "ping"],
+            env=self.environment,
+            capture_output=True,
+            check=False,
         ).returncode:
             assert time.monotonic() < end, self._log("slurmctld")
             time.sleep(0.05)
@@ -177,7 +189,10 @@ class Ground:
         self._held.close()
         if self._accounts:
             accounting.remove(self.folder)
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder.resolve())
+        if self._root is not None:
+            self.folder.unlink()
+            subprocess.run(["umount", "--lazy", str(self._root / "proc")], check=True)
 
     def _write(self) -> None:
         for name in ("munge", "state", "spool", "log", "devices"):
@@ -213,6 +228,8 @@ class Ground:
             head += accounting.write(self.folder, user, *ports)
         self.conf.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
         (self.folder / "gres.conf").write_text("\n".join(gres) + "\n", encoding="utf-8")
+        if self._root is not None:  # 22.05 does not know the word
+            (self.folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n", encoding="utf-8")
         (self.folder / "job_submit.lua").write_text(LUA, encoding="utf-8")
 
     def _start_all(self) -> None:
@@ -255,6 +272,8 @@ class Ground:
         self.run("sacctmgr", "--immediate", "load", str(file))  # line by line takes seconds
 
     def _tell(self, method: str, name: str, how: Sequence[str] | int) -> int:
+        if not isinstance(how, int):
+            how = [*self.prefix, *how]
         assert self._keeper.stdin is not None
         assert self._keeper.stdout is not None
         self._keeper.stdin.write(json.dumps([method, name, how]) + "\n")

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairlead.engines.slurm.reading.shapes import plain
 from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
 from fairlead.model.errors import InputError
+from fairlead.model.words import listing
 
 Row = Mapping[str, Any]
 
@@ -28,10 +30,10 @@ JOB_FIELDS = (
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
-RECORDED = "22.05"
-"""The version whose outputs were recorded, and are read."""
+RECORDED = ("22.05", "24.11", "26.05")
+"""The versions whose outputs were recorded, and are read."""
 
-PENDING = "PENDING"
+PENDING, COMPLETING = "PENDING", "COMPLETING"
 
 Known = dict[int, tuple[Row, SlurmJob]]
 """Rows of jobs by their numbers, without what changes all the time, and what was made of them."""
@@ -47,7 +49,7 @@ def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
     version = outputs["version.txt"].strip().rpartition(" ")[2]
     if not version.startswith(RECORDED):
         raise InputError(
-            f"version.txt says {version or 'nothing'}, and only Slurm {RECORDED} is read so far",
+            f"version.txt says {version or 'nothing'}, and only Slurm {listing(RECORDED)} are read",
             "the shapes of its JSON differ between versions, and no other one was tried",
         )
     jobs = _rows(outputs, "jobs.json", "jobs")
@@ -105,17 +107,17 @@ def slim(outputs: Mapping[str, str]) -> dict[str, str]:
     return slimmed
 
 
-def _slim_job(value: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a job's row that are read; any other value as it is."""
+def _slim_job(value: dict[str, Any]) -> Any:
+    """The fields of a job's row that are read; of any other value its plain shape."""
     if JOB_FIELDS[0] not in value:
-        return value
+        return plain(value)
     return {field: value[field] for field in JOB_FIELDS if field in value}
 
 
 def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
     try:
         # Most of what a job's row has is not read: of many, the rest would take gigabytes.
-        tree = json.loads(outputs[name], object_hook=_slim_job if key == "jobs" else None)
+        tree = json.loads(outputs[name], object_hook=_slim_job if key == "jobs" else plain)
         rows, errors = tree[key], tree.get("errors")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
@@ -215,11 +217,16 @@ def _job(row: Row) -> SlurmJob:
     ]
     if _number(row.get("het_job_id")):
         beyond.append("heterogeneous job")
-    if _words(row.get("shared")) and set(_words(row.get("shared"))) & {"none", "user", "mcs"}:
+    # 26.05 does not say it of a job that waits.
+    resources = row.get("job_resources")
+    whole = isinstance(resources, dict) and resources.get("whole")
+    if whole or set(_words(row.get("shared"))) & {"none", "user", "mcs"}:
         beyond.append("--exclusive")
     if row.get("contiguous"):
         beyond.append("--contiguous")
-    state = next(iter(_words(row.get("job_state"))), "")
+    states = _words(row.get("job_state"))  # in newer versions with flags beside it
+    state = COMPLETING if COMPLETING in states else next(iter(states), "")
+    tasks, most = max(1, _number(row.get("tasks"))), _number(row.get("max_nodes"))
     waits = state == PENDING  # then Slurm's times are estimates
     return SlurmJob(
         number=_number(row.get("job_id")),
@@ -235,15 +242,16 @@ def _job(row: Row) -> SlurmJob:
         # Of a pending job `node_count` is Slurm's estimate, and not what it asks for.
         nodes=int(asked.get("node", 0)) or max(1, _number(row.get("node_count"))),
         running_on=max(1, _number(row.get("node_count"))) if _text(row, "nodes") else 0,
-        most_nodes=_number(row.get("max_nodes")),
-        tasks=max(1, _number(row.get("tasks"))),
+        most_nodes=0 if most >= tasks else most,  # more nodes than tasks: as where none is set
+        tasks=tasks,
         cpus=int(asked.get("cpu", 0)) or _number(row.get("cpus")),
         cpus_per_gpu=sum(e.count for e in gres(_text(row, "cpus_per_tres")) if e.kind == "gpu"),
         memory=mebibytes(asked.get("mem", "0")),
         memory_of_node=bool(_number(row.get("memory_per_node"))),
         per_job=gres(_text(row, "tres_per_job")),
         per_node=gres(_text(row, "tres_per_node")),
-        per_task=gres(_text(row, "tres_per_task")),
+        # Newer versions count its CPUs among them, which `cpus` has.
+        per_task=tuple(e for e in gres(_text(row, "tres_per_task")) if e.kind != "cpu"),
         features=_text(row, "features"),
         required=_text(row, "required_nodes"),
         excluded=_text(row, "excluded_nodes"),
@@ -254,7 +262,7 @@ def _job(row: Row) -> SlurmJob:
         started=0 if waits else _number(row.get("start_time")),
         ended=0 if waits else _number(row.get("end_time")),
         exit=_number(row.get("exit_code")),
-        cores=() if waits else tuple(_cores(row.get("job_resources"))),
+        cores=() if waits else tuple(_cores(resources)),
         restarts=_number(row.get("restart_cnt")),
         priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
     )

@@ -34,7 +34,10 @@ def priority_of(job: str) -> Priority:
     # Where it has none it says so in words, on standard output, and that all is well.
     row = next((line.split("|") for line in said.splitlines() if "|" in line), None)
     if row is None:
-        raise EngineError(f"sprio has no row of job {number[0]}: it does not wait for its turn")
+        raise EngineError(
+            f"sprio has no row of job {number[0]}: it does not wait for its turn, or Slurm has not"
+            " looked at it yet"
+        )
     total, *amounts = (int(float(text)) for text in row[: len(PARTS) + 1])
     parts = dict(zip(PARTS, amounts, strict=True))
     parts["nice"] = -parts["nice"]
