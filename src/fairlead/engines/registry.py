@@ -13,6 +13,10 @@ if TYPE_CHECKING:  # the command line lists the engines in its help
     from fairlead.model.machine import Cluster
 
 
+PLACE = "place"
+"""The mode in which tasks are launched on a cluster that another scheduler runs."""
+
+
 @dataclass(frozen=True)
 class EngineKind:
     """An engine's properties that are needed before it is opened.
@@ -52,10 +56,10 @@ ENGINES = {
         ),
         EngineKind(
             "slurm",
-            "fairlead.engines.slurm.orderer:open_slurm",
+            "fairlead.engines.slurm.opening:open_slurm",
             supervised=False,
             machines_from="Slurm",
-            modes=("observe", "order"),
+            modes=("observe", "order", PLACE),
         ),
     )
 }
@@ -74,11 +78,12 @@ def open_engine(
     identity: str | None = None,
     mode: str | None = None,
     every: int = 0,
+    partition: str | None = None,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
     the journal names, for one that is shared. `mode`, `every`: what it is to a cluster that
-    another scheduler runs, and microseconds between two readings of it. Raises InputError and
-    EngineError."""
+    another scheduler runs, and microseconds between two readings of it. `partition`: of that
+    cluster, where tasks are launched. Raises InputError and EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
@@ -86,8 +91,8 @@ def open_engine(
         return RemoteEngine(kind.opener, settings), [], []
     module, _, name = kind.opener.partition(":")
     if kind.modes:
-        observer: Engine = getattr(import_module(module), name)(mode, every)
-        return observer, [], []
+        opened: Engine = getattr(import_module(module), name)(mode, every, state, partition)
+        return opened, [], []
     machines = cluster if cluster is not None and cluster.machines else None
     engine = getattr(import_module(module), name)(state, machines)
     return engine, list(engine.notes), list(engine.warnings)

@@ -64,6 +64,11 @@ class Settings:
 
 def where_others_place(settings: Settings) -> Settings:
     """The settings for a cluster that another scheduler runs: nothing is placed, kept free or
-    stopped here, and which devices a task has is not known."""
+    stopped here."""
     options = replace(settings.options, reserve_after=None, preempt_after=None)
-    return replace(settings, placement=ELSEWHERE, options=options, devices=())
+    return replace(without_devices(settings), placement=ELSEWHERE, options=options)
+
+
+def without_devices(settings: Settings) -> Settings:
+    """The settings where another one hands out devices, and which a task has is not known."""
+    return replace(settings, devices=())

@@ -69,14 +69,35 @@ PriorityType=priority/multifactor
 """
 
 LUA = """\
+local placed = {fair = true}    -- the partitions whose jobs Fairlead places
+local placers = {[0] = true}    -- the numbers of users who may release: its own
+
+local function is_placed(names)
+  local one, several = false, false
+  for name in string.gmatch(names or "", "[^,]+") do
+    if placed[name] then one = true else several = true end
+  end
+  return one, several
+end
+
 function slurm_job_submit(job, partition, uid)
-  if job.partition == "fair" then job.priority = 0 end
+  local one, several = is_placed(job.partition)
+  if one and several then
+    slurm.log_user("name this partition alone")
+    return slurm.ERROR
+  end
+  if one and not placers[uid] then job.priority = 0 end
   return slurm.SUCCESS
 end
+
 function slurm_job_modify(job, record, partition, uid)
-  if uid ~= 0 and record.partition == "fair" then
-    if job.priority ~= nil and job.priority ~= slurm.NO_VAL then return slurm.ERROR end
-    if job.partition ~= nil then return slurm.ERROR end
+  if placers[uid] then return slurm.SUCCESS end
+  local here, _ = is_placed(record.partition)
+  local there, _ = is_placed(job.partition)
+  if there then return slurm.ERROR end
+  if here and (job.partition ~= nil or job.req_nodes ~= nil
+      or job.priority ~= slurm.NO_VAL or job.begin_time ~= 0) then
+    return slurm.ERROR
   end
   return slurm.SUCCESS
 end

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.engines.slurm.ground import Ground
+from tests.cli.live.place import until
+from tests.engines.slurm.ground import LUA, Ground
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +52,47 @@ def test_a_user_cannot_jump_the_queue(slurm: Ground, job: str, words: tuple[str,
     )  # fmt: skip
     assert done.returncode != 0
     assert priority(slurm, job) == "PENDING 0 fair"
+
+
+def attempted(slurm: Ground, *words: str) -> bool:
+    """Whether Slurm lets the user do this."""
+    done = subprocess.run(
+        words, user=USER, env=slurm.environment, cwd="/", capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+def test_a_user_cannot_come_in_by_another_partition(slurm: Ground) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can submit as another user")
+    assert not attempted(slurm, *SUBMIT, "--partition=fair,main")
+    assert not attempted(slurm, *SUBMIT, "--partition=main,fair")
+    number = slurm.run(*SUBMIT, "--partition=main", "--hold", user=USER).strip()
+    assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "Partition=fair")
+    assert attempted(slurm, "scontrol", "update", f"JobId={number}", "Partition=gpu")
+    slurm.run("scancel", number)
+
+
+def test_a_user_who_gives_a_job_back_does_not_start_it_again(slurm: Ground) -> None:
+    """Slurm lets it wait two minutes, which its owner could change: that was found to be a jump."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can submit as another user")
+    asked = (*SUBMIT[:-1], "--partition=fair", "--wrap=sleep 1000")
+    number = slurm.run(*asked, user=USER).strip()
+    slurm.run("scontrol", given=f"update JobId={number} ReqNodeList=d2\nrelease {number}\n")
+    until(lambda: priority(slurm, number).startswith("RUNNING"))
+    assert attempted(slurm, "scontrol", "requeue", number)
+    until(lambda: priority(slurm, number).startswith("PENDING"))
+    assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "StartTime=now")
+    assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "ReqNodeList=d1")
+    assert attempted(slurm, "scontrol", "update", f"JobId={number}", "TimeLimit=5")
+    assert priority(slurm, number).startswith("PENDING")
+    slurm.run("scancel", number)
+
+
+def test_the_how_to_shows_the_lines_that_are_tried_here() -> None:
+    page = Path("docs/howto/place-on-slurm.md").read_text(encoding="utf-8")
+    assert f"```lua\n{LUA}```" in page
 
 
 def test_an_administrator_releases_it_to_the_node_that_was_chosen(slurm: Ground, job: str) -> None:

@@ -17,7 +17,8 @@ import pytest
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.budget import A_SECOND, AT_ONCE, Budget, budget_for
 from fairlead.engines.slurm.observer import cluster_name
-from fairlead.engines.slurm.orderer import Orderer, open_slurm
+from fairlead.engines.slurm.opening import open_slurm
+from fairlead.engines.slurm.orderer import Orderer
 from fairlead.engines.slurm.ordering import (
     CLOSEST,
     SPACE,
@@ -260,7 +261,7 @@ class TestReal:
             write_factors({job.strip(): 5, "99999": 5})
 
     def test_it_needs_a_priority_of_several_factors(self, watch: Watch) -> None:
-        engine = open_slurm("order", TENTH)
+        engine = open_slurm("order", TENTH, Path("unused"), None)
         assert isinstance(engine, Orderer)
         engine.close()
         conf = watch.ground.conf
@@ -269,7 +270,7 @@ class TestReal:
             conf.write_text(before.replace("priority/multifactor", "priority/basic"))
             watch.ground.run("scontrol", "reconfigure")
             with pytest.raises(InputError, match="PriorityType=priority/basic"):
-                open_slurm("order", TENTH)
+                open_slurm("order", TENTH, Path("unused"), None)
         finally:
             conf.write_text(before, encoding="utf-8")
             watch.ground.run("scontrol", "reconfigure")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from fairlead.engines.slurm.ordering import SPACE
-from tests.cli.live.place import administrator, serving, until
+from tests.cli.live.place import Terminal, administrator, serving, until
 from tests.engines.slurm.ground import Ground
 
 pytestmark = pytest.mark.slow
@@ -70,6 +71,46 @@ def test_commands_answer_on_a_slurm_that_is_observed_and_then_put_into_order(
     slurm.wait_until_idle()
 
 
+def tasks(shell: Terminal, job: str) -> dict[str, int]:
+    """How many tasks of a job are in which state."""
+    rows = {row["name"]: row["tasks"] for row in shell.json("jobs", "--all")["jobs"]}
+    counts: dict[str, int] = rows[job]
+    return counts
+
+
+def test_commands_answer_where_tasks_are_jobs_of_slurm(
+    slurm: Ground, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    with tempfile.TemporaryDirectory(prefix="fairlead-place-") as made:
+        folder = Path(made)
+        folder.chmod(0o711)
+        (folder / "config.yaml").write_text("read_every: 100ms\npartition: fair\n", "utf-8")
+        options = ("--engine", "slurm", "--mode", "place", "--config", "config.yaml")
+        demand = ("--cpu", "2", "--memory", "100MiB")
+        starts = folder / "starts"
+        with serving(folder, *options) as served:
+            assert any("12 machines (slurm)" in line for line in served.said)
+            shell = administrator(served, folder, monkeypatch, capsys)
+            once = f"echo x >>{starts}; exec sleep 1000"
+            shell.good("submit", *demand, "--name", "long", "--tasks", "3", "--", "sh", "-c", once)
+            shell.good("submit", *demand, "--name", "quick", "--", "sh", "-c", "hostname; exit 3")
+            until(lambda: starts.exists() and len(starts.read_text()) == 6)
+            until(lambda: tasks(shell, "quick")["failed"] == 1)
+            # A kill of the service at any moment: tasks go on, and the next one finds them.
+            served.process.kill()
+            served.process.wait()
+        with serving(folder, *options) as served:
+            shell = administrator(served, folder, monkeypatch, capsys)
+            until(lambda: tasks(shell, "long")["running"] == 3)
+            assert len(slurm.run("squeue", "-h", "-p", "fair").splitlines()) == 3
+            shell.good("cancel", "long")
+            until(lambda: not slurm.run("squeue", "-h", "-p", "fair").strip())
+        assert len(starts.read_text()) == 6
+    slurm.wait_until_idle()
+
+
 def test_a_mode_is_asked_for_and_only_where_there_are_some(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -79,3 +120,7 @@ def test_a_mode_is_asked_for_and_only_where_there_are_some(
     assert "--engine slurm needs a mode; write --mode observe" in capsys.readouterr().err
     assert main(["serve", "--mode", "observe"]) == 2
     assert "--engine local has no mode 'observe'; leave --mode out" in capsys.readouterr().err
+    assert main(["serve", "--engine", "slurm", "--mode", "place"]) == 2
+    assert "--mode place needs a partition; name the one" in capsys.readouterr().err
+    assert main(["serve", "--partition", "fair"]) == 2
+    assert "--partition is of --mode place; leave it out" in capsys.readouterr().err

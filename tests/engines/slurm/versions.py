@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -152,12 +152,14 @@ def order(ground: Ground) -> None:
             assert time.monotonic() < end, ground.run("squeue", "-o", "%i %T %r %Q")
             engine.order([waits])
             time.sleep(0.2)
-        while True:
-            with suppress(EngineError):  # a newer Slurm has to look at a job first
-                assert engine.priority(waits).parts["site factor"] == SPACE
-                break
-            assert time.monotonic() < end
+        said: object = None
+        while said != SPACE:
+            assert time.monotonic() < end, (said, ground.run("sprio", "-l"))
             time.sleep(0.2)
+            try:
+                said = engine.priority(waits).parts["site factor"]
+            except EngineError as error:  # a newer Slurm has to look at a job first
+                said = error
     finally:
         engine.close()
     ground.run("scancel", blocks.strip(), waits)

@@ -45,7 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=tuple(dict.fromkeys(mode for each in ENGINES.values() for mode in each.modes)),
         help="what the service is to a cluster that another scheduler runs, as Slurm does:"
-        " `observe` reads it and changes nothing, `order` puts its queue into order",
+        " `observe` reads it and changes nothing, `order` puts its queue into order, `place` runs"
+        " tasks as its jobs",
+    )
+    parser.add_argument(
+        "--partition", metavar="NAME", help="of Slurm, for --mode place: jobs of tasks are in it"
     )
     parser.add_argument(
         "--cluster",

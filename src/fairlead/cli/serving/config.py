@@ -25,7 +25,7 @@ PATHS = ("cluster", "state", "tls_cert", "tls_key")
 """Options that name files: from where the configuration is."""
 
 OPTIONS = (
-    *("engine", "mode", "listen", "advertise", "journal", "address", "log", *PATHS),
+    *("engine", "mode", "partition", "listen", "advertise", "journal", "address", "log", *PATHS),
     *("behind_proxy", "no_auth", "standby", "telemetry"),
 )
 """Options that the command line has, too, which goes before the file."""

@@ -13,11 +13,11 @@ from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
-from fairlead.engines.registry import ENGINES, open_engine
+from fairlead.engines.registry import ENGINES, PLACE, open_engine
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Cluster
 from fairlead.service.journal.entry import JournalError, TakenJournalError
-from fairlead.service.settings import where_others_place
+from fairlead.service.settings import where_others_place, without_devices
 
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
@@ -60,7 +60,9 @@ class ServiceMaker:
             if self._cluster.devices:
                 devices = [*self._settings.devices, *sorted(self._cluster.devices)]
                 self._settings = replace(self._settings, devices=tuple(dict.fromkeys(devices)))
-        if ENGINES[plan.engine].modes:
+        if plan.mode == PLACE:
+            self._settings = without_devices(self._settings)
+        elif ENGINES[plan.engine].modes:
             self._settings = where_others_place(self._settings)
 
     def begin(self, compile_first: Callable[[], None]) -> Service | Follower:
@@ -211,6 +213,7 @@ class ServiceMaker:
             identity,
             plan.mode,
             self._settings.read_every,
+            plan.partition,
         )
         self.notes = notes
         for each in warnings:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlead.cli.serving.config import Configured, read_config
 from fairlead.client.places import check_url, state_folder
-from fairlead.engines.registry import ENGINES
+from fairlead.engines.registry import ENGINES, PLACE
 from fairlead.model.errors import InputError
 from fairlead.service.journal.places import POSTGRES
 
@@ -24,6 +24,7 @@ class Plan:
 
     engine: str
     mode: str | None
+    partition: str | None
     cluster: str | None
     address: str | None
     state: Path
@@ -68,6 +69,14 @@ def plan_of(args: argparse.Namespace) -> Plan:
     if mode is not None and mode not in modes:
         right = f"write --mode {' or --mode '.join(modes)}" if modes else "leave --mode out"
         raise InputError(f"--engine {engine} has no mode {mode!r}", right)
+    partition = option("partition")
+    if bool(partition) is not (mode == PLACE):
+        raise InputError(
+            "--mode place needs a partition" if mode == PLACE else "--partition is of --mode place",
+            "name the one that was given to the service: --partition NAME"
+            if mode == PLACE
+            else "leave it out",
+        )
     if option("address") and not ENGINES[engine].address_of:
         other = next(each for each in ENGINES.values() if each.address_of)
         raise InputError(
@@ -94,6 +103,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
     return Plan(
         engine=engine,
         mode=mode,
+        partition=partition,
         cluster=option("cluster"),
         address=option("address"),
         state=Path(folder or state_folder(os.environ)).absolute(),

@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.observing import View
-from fairlead.engines.slurm.budget import Budget, budget_for
-from fairlead.engines.slurm.observer import Ask, Observer, cluster_name, setting
+from fairlead.engines.slurm.budget import Budget
+from fairlead.engines.slurm.observer import Ask, Observer
 from fairlead.engines.slurm.ordering import SPACE, Factors, factors_for, write_factors
 from fairlead.engines.slurm.reading.commands import ask
-from fairlead.model.errors import InputError
-
-MULTIFACTOR = "priority/multifactor"
 
 
 class Orderer(Observer):
@@ -85,17 +82,3 @@ class Orderer(Observer):
             if name in self._known and name not in names
         }
         self._refusal = ""
-
-
-def open_slurm(mode: str, every: int) -> Observer:
-    """The engine of the cluster whose commands are here. Raises EngineError and InputError."""
-    if mode == "observe":
-        return Observer(every, ask, cluster_name)
-    kind = setting("PriorityType")
-    if kind != MULTIFACTOR:
-        raise InputError(
-            f"the cluster has PriorityType={kind}, which knows no site factor",
-            f"--mode order needs PriorityType={MULTIFACTOR} in slurm.conf",
-        )
-    budget = budget_for(setting("SlurmctldParameters"))
-    return Orderer(every, ask, cluster_name, budget=budget)

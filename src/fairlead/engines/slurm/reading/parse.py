@@ -265,6 +265,7 @@ def _job(row: Row) -> SlurmJob:
         cores=() if waits else tuple(_cores(resources)),
         restarts=_number(row.get("restart_cnt")),
         priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
+        comment=_text(row, "comment"),  # by which a job of ours is known; not saved
     )
 
 

@@ -83,6 +83,7 @@ class SlurmJob:
     cores: tuple[tuple[str, int], ...] = ()
     restarts: int = 0
     priority: int = field(default=0, compare=False)
+    comment: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

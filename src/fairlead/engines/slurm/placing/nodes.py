@@ -1,0 +1,47 @@
+"""Slurm's nodes as machines to place on: smaller by what others' jobs hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from fairlead.engines.interface import Health, Node
+from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
+from fairlead.engines.slurm.translation import RUNNING, is_usable, machine_of, take_from
+from fairlead.model.names import expand_all
+
+AWAY = frozenset({"UNKNOWN", "NOT_RESPONDING"})
+"""States of a node that has not said since when it is there: what ran there may run still."""
+
+
+def nodes_of(picture: Picture, partition: str, ours: Collection[int]) -> Sequence[Node]:
+    """The nodes of the partition, in the order of their names. `ours`: numbers of jobs that do not
+    count as taken. What runs on a node that takes nothing new goes on: Slurm says how it ends."""
+    shown = [each for each in picture.nodes if partition in each.partitions]
+    shown.sort(key=lambda each: each.name)
+    for job in picture.jobs:
+        if job.state in RUNNING and job.number not in ours:
+            names = expand_all([job.node_list]) if job.node_list else ()
+            take_from(job, [each.name for each in shown if each.name in names], shown)
+    closed = f"partition {partition} is not up" if partition in picture.closed else ""
+    return tuple(_node(each, closed) for each in shown)
+
+
+def is_there(picture: Picture, name: str) -> bool:
+    """Whether a node has reported what runs there since slurmctld began; or is no node any more,
+    or down: then nothing of it counts."""
+    node = next((each for each in picture.nodes if each.name == name), None)
+    return node is None or not {state.rstrip("*~#%$@^!+-") for state in node.states} & AWAY
+
+
+def still_waits(job: SlurmJob) -> bool:
+    """Whether Slurm has not begun with it."""
+    return job.state == "PENDING"
+
+
+def _node(node: SlurmNode, closed: str) -> Node:
+    notes: list[str] = []
+    usable = is_usable(node, notes)
+    problem = closed or (notes[0].partition(": ")[2] if notes else "")
+    health = Health.READY if usable and not closed else Health.DRAINING
+    return Node(machine_of(replace(node, states=frozenset())), health, problem)

@@ -1,0 +1,221 @@
+"""The engine that runs tasks as jobs of Slurm, each on the node that was chosen for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Lock, RLock, Thread
+
+from fairlead.engines.interface import (
+    Assignment,
+    Attempt,
+    Cause,
+    Ended,
+    EngineError,
+    Lost,
+    Node,
+    Output,
+    Report,
+    Started,
+    Stream,
+)
+from fairlead.engines.slurm.placing.controller import Controller
+from fairlead.engines.slurm.placing.folder import Folder
+from fairlead.engines.slurm.placing.nodes import nodes_of
+from fairlead.engines.slurm.placing.rounds import Rounds
+from fairlead.engines.slurm.placing.tasks import Phase, Task
+from fairlead.model.errors import InputError
+
+SECOND = 1_000_000
+
+PART = 40
+"""A round takes at most so small a part of the processor's time, whatever was asked for."""
+
+
+@contextmanager
+def _disk_trouble() -> Iterator[None]:
+    """A disk that is full or broken is the engine's failure."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(f"the state folder cannot be used: {error}") from error
+
+
+class Placer:
+    """Tasks are jobs in one `partition`. A thread makes a round each `every` microseconds: it
+    submits, cancels, and reads how Slurm's jobs are; without `threaded`, who drives it calls
+    `go_round`. `state`: the service's folder, which the nodes must see by the same path."""
+
+    name = "slurm"
+
+    def __init__(
+        self,
+        state: Path,
+        partition: str,
+        every: int,
+        controller: Controller,
+        limit: int,
+        threaded: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._every, self._controller, self._partition = every / SECOND, controller, partition
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _disk_trouble():  # the folder that users pass is beside the one that is closed to them
+            self._folder = Folder(state / "slurm", state.with_name(f"{state.name}.slurm"))
+        self.identity, self._kept = f"slurm:{self._folder.identity}", not self._folder.new
+        self._lock, self._rounds_lock = RLock(), Lock()
+        self._rounds = Rounds(self._folder, controller, partition, limit, self._lock, clock)
+        self._tasks = self._rounds.tasks
+        self._ready, self._owner = False, 0
+        self._failure: EngineError | None = None
+        self._wake: Callable[[], None] = lambda: None
+        self._todo, self._closed = Event(), False
+        self._check_partition()
+        self._thread = Thread(target=self._go_on, name="slurm", daemon=True) if threaded else None
+        if self._thread is not None:
+            self._thread.start()
+
+    def knows(self, identity: str | None) -> bool:
+        return self._kept if identity is None else identity == self.identity
+
+    def nodes(self) -> Sequence[Node]:
+        with self._lock:
+            assert self._rounds.picture is not None
+            return nodes_of(self._rounds.picture, self._partition, self._rounds.ours())
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def take_faults(self) -> Sequence[str]:
+        with self._lock:
+            return self._rounds.take_faults()
+
+    def launch(self, batch: Sequence[Assignment]) -> None:
+        self._check_ready()
+        with self._lock, _disk_trouble():
+            self._folder.check(self._owner)
+            there = {node.machine.name for node in self.nodes()}
+            for assignment in batch:
+                if assignment.attempt not in self._tasks.known:
+                    self._take(assignment, there)
+        self._todo.set()
+
+    def _take(self, assignment: Assignment, there: set[str]) -> None:
+        attempt, now = assignment.attempt, time.time_ns() // 1000
+        task = self._tasks.known[attempt] = Task(attempt, assignment)
+        if assignment.machine not in there:
+            why = f'there is no node "{assignment.machine}" in partition {self._partition}'
+            return self._tasks.finish(task, Lost(attempt, False, why))
+        if assignment.call is not None:
+            why = "jobs of Slurm are commands: a call needs the engine of the library that made it"
+            return self._tasks.finish(task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why))
+        if assignment.command is None:
+            self._tasks.finish(task, Ended(attempt, Cause.EXITED, 0, now, now))
+        return None
+
+    def poll(self) -> Sequence[Report]:
+        self._check_ready()
+        with self._lock:
+            if self._failure is not None:
+                self._ready = False
+                raise self._failure
+            return tuple(self._tasks.reports.values())
+
+    def acknowledge(self, reports: Sequence[Report]) -> None:
+        self._check_ready()
+        with self._lock, _disk_trouble():
+            for report in reports:
+                task = self._tasks.known.get(report.attempt)
+                if isinstance(report, Started):
+                    self._tasks.reports.pop((report.attempt, False), None)
+                elif task is not None and task.over == report:
+                    self._rounds.keep_over(task)
+                    del self._tasks.known[report.attempt]
+                    self._tasks.reports.pop((report.attempt, True), None)
+
+    def cancel(self, batch: Sequence[Attempt]) -> None:
+        self._check_ready()
+        with self._lock, _disk_trouble():
+            for attempt in batch:
+                task = self._tasks.known.setdefault(attempt, Task(attempt, None))
+                if task.phase is Phase.QUEUED:
+                    self._rounds.never(task)
+                elif task.phase is Phase.GIVEN:
+                    self._rounds.stop(task, Cause.STOPPED)
+        self._todo.set()
+
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
+        self._ready = False
+        with self._rounds_lock, self._lock, _disk_trouble():
+            self._owner = max(owner, self._owner)
+            self._folder.take(self._owner)
+            never = self._rounds.find(expected)
+            self._failure, self._ready = None, True
+        self._todo.set()
+        return never
+
+    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
+        # First whether it is over: what is read after that is all that there will be.
+        with self._lock:
+            task = self._tasks.known.get(attempt)
+            over = task is None or task.over is not None
+        try:
+            return self._folder.output(attempt, stream, offset, most, over)
+        except OSError as error:
+            raise EngineError(f"the output of {attempt} cannot be read: {error}") from error
+
+    def forget(self, attempts: Sequence[Attempt]) -> None:
+        self._check_ready()
+        with self._lock, _disk_trouble():
+            for attempt in attempts:
+                self._folder.remove(attempt)
+
+    def close(self) -> None:
+        self._ready, self._closed = False, True
+        self._todo.set()
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join()
+
+    def go_round(self, reading: bool = True) -> None:
+        """Makes a round. Where it fails, `poll` raises what it was."""
+        with self._rounds_lock:
+            if not self._ready:
+                return
+            try:
+                with _disk_trouble():
+                    self._folder.check(self._owner)
+                    self._rounds.go_round(reading)
+            except EngineError as error:
+                self._failure = error
+
+    def _go_on(self) -> None:
+        due = time.monotonic()
+        while True:
+            self._todo.wait(max(0.0, min(due, self._rounds.due()) - time.monotonic()))
+            self._todo.clear()
+            if self._closed:
+                return
+            reading = time.monotonic() >= min(due, self._rounds.due())
+            began = time.thread_time()
+            self.go_round(reading)
+            took = time.thread_time() - began
+            if reading:
+                due = time.monotonic() + max(self._every, PART * took)
+            self._wake()
+
+    def _check_ready(self) -> None:
+        if not self._ready:
+            raise EngineError("reconcile comes first")
+
+    def _check_partition(self) -> None:
+        """Reads for the first time. Raises EngineError, and InputError where there is no such
+        partition."""
+        picture = self._rounds.picture = self._controller.read()
+        names = sorted({name for node in picture.nodes for name in node.partitions})
+        if self._partition not in names:
+            raise InputError(
+                f'Slurm has no partition "{self._partition}" with nodes',
+                f"it has {', '.join(names)}",
+            )

@@ -1,0 +1,312 @@
+"""A round of placing: what waits is submitted, what is to stop is cancelled, and what Slurm says of
+all jobs becomes reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from threading import RLock
+
+from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost
+from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
+from fairlead.engines.slurm.placing.controller import Controller, RefusedError, Submission
+from fairlead.engines.slurm.placing.ends import end_of
+from fairlead.engines.slurm.placing.folder import Folder
+from fairlead.engines.slurm.placing.nodes import is_there, still_waits
+from fairlead.engines.slurm.placing.people import CannotRunError, person
+from fairlead.engines.slurm.placing.tasks import Phase, Task, Tasks
+from fairlead.engines.slurm.reading.values import Picture, SlurmJob
+from fairlead.engines.slurm.translation import RUNNING
+
+BOUNCE = 60.0
+"""Seconds that a job may wait for the node that was chosen: then somebody else has the room, and
+its place is chosen anew."""
+
+LOOKS = 2
+"""Readings in a row in which a job is not there: then Slurm does not know it."""
+
+IMPOSSIBLE = frozenset(
+    {"BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig"}
+)
+"""Slurm's reasons of jobs that never start on the node that was chosen."""
+
+OWN_HOLD = "JobHeldUser"
+"""Slurm's reason of a job that `job_submit.lua` holds when it is submitted."""
+
+
+class Rounds:
+    """`picture`: Slurm as it was read last. `limit`: jobs that slurmctld may have. Methods raise
+    EngineError and OSError; `lock` is held where tasks change, and never while Slurm is asked."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        controller: Controller,
+        partition: str,
+        limit: int,
+        lock: RLock,
+        clock: Callable[[], float],
+    ) -> None:
+        self.tasks, self.picture = Tasks(), Picture("", "", (), (), (), frozenset())
+        self._folder, self._controller, self._partition = folder, controller, partition
+        self._limit, self._lock, self._clock = limit, lock, clock
+        self._faults: list[str] = []
+        self._told: set[str] = set()
+
+    def ours(self) -> set[int]:
+        """Numbers of the jobs whose room the service counts itself."""
+        return {task.number for task in self.tasks.known.values() if not task.silent}
+
+    def take_faults(self) -> Sequence[str]:
+        """Sentences that were not told yet."""
+        faults, self._faults = self._faults, []
+        return faults
+
+    def due(self) -> float:
+        """When a time limit is over, by the monotonic clock."""
+        with self._lock:
+            ends = [
+                task.started / 1e6 + float(task.assignment.time_limit)
+                for task in self.tasks.of(Phase.GIVEN)
+                if task.started is not None
+                and task.stopped is None
+                and task.assignment is not None
+                and task.assignment.time_limit is not None
+            ]
+        return min(ends) - self._clock() + time.monotonic() if ends else float("inf")
+
+    def stop(self, task: Task, cause: Cause) -> None:
+        """It is to end: durably, so that it is said to have been stopped whoever sees its end."""
+        if task.stopped is None:
+            task.stopped = cause
+            note = self._folder.note(task.attempt)
+            self._folder.write(task.attempt, replace(note, stopped=cause.value))
+
+    def never(self, task: Task) -> None:
+        """It is over before it was given to Slurm."""
+        self._folder.revoke(task.attempt)
+        why = "it was stopped before it started"
+        self.tasks.finish(task, Lost(task.attempt, False, why, machine_at_fault=False))
+
+    def keep_over(self, task: Task) -> None:
+        """Its end was acknowledged."""
+        self._folder.write(task.attempt, replace(self._folder.note(task.attempt), over=True))
+
+    def find(self, expected: Sequence[Assignment]) -> list[Attempt]:
+        """Finds out what became of all that is expected, and stops all else; those that never
+        started and never will."""
+        self._read()
+        rows = self._by_attempt()
+        wanted = {each.attempt: each for each in expected}
+        never = [each.attempt for each in wanted.values() if not self._find(each, rows)]
+        for attempt in self._folder.present():
+            if attempt not in wanted and attempt not in self.tasks.known:
+                self.tasks.known[attempt] = self._recovered(attempt, None, rows)
+        for task in [task for task in self.tasks.known.values() if task.attempt not in wanted]:
+            if not self.tasks.silence(task):
+                self._folder.remove(task.attempt)
+        self.tasks.again()
+        return never
+
+    def go_round(self, reading: bool = True) -> None:
+        """Submits, cancels, reads if that is due, and reports."""
+        self._submit()
+        self._cancel()
+        if not reading:
+            return
+        # Before the reading: what starts meanwhile is no start that slurmctld does not know of.
+        begun = {task.attempt for task in self.tasks.of(Phase.GIVEN) if self._has_started(task)}
+        self._read()
+        self._look(begun)
+        self._cancel()
+
+    def _find(self, assignment: Assignment, rows: dict[Attempt, SlurmJob]) -> bool:
+        """Finds an attempt; False: it never started, and now never will."""
+        attempt = assignment.attempt
+        known = self.tasks.known.get(attempt)
+        if known is not None and known.phase is not Phase.QUEUED:
+            known.assignment = known.assignment or assignment
+            return True
+        self.tasks.known.pop(attempt, None)
+        task = self._recovered(attempt, assignment, rows)
+        if not task.number and self._folder.revoke(attempt):
+            return False
+        self.tasks.known[attempt] = task
+        return True
+
+    def _recovered(
+        self, attempt: Attempt, assignment: Assignment | None, rows: dict[Attempt, SlurmJob]
+    ) -> Task:
+        """An attempt as it is found in the folder and in Slurm."""
+        note, job = self._folder.note(attempt), rows.get(attempt)
+        task = Task(attempt, assignment, Phase.GIVEN, since=self._clock())
+        task.number = note.number or (0 if job is None else job.number)
+        task.stopped = Cause(note.stopped) if note.stopped else None
+        task.started = self._folder.started(attempt)
+        return task
+
+    def _by_attempt(self) -> dict[Attempt, SlurmJob]:
+        """The newest job of each attempt."""
+        found: dict[Attempt, SlurmJob] = {}
+        for job in self.picture.jobs:
+            attempt = claimed(job.comment, self._folder.identity)
+            if attempt is not None and (attempt not in found or found[attempt].number < job.number):
+                found[attempt] = job
+        return found
+
+    def _submit(self) -> None:
+        room = self._limit - len(self.picture.jobs)
+        with self._lock:
+            waiting = self.tasks.of(Phase.QUEUED)
+        for task in waiting:
+            if room <= 0:
+                return self._tell(f"Slurm has {self._limit} jobs, its MaxJobCount: others wait")
+            with self._lock:
+                if task.phase is not Phase.QUEUED:
+                    continue
+                task.phase = Phase.GIVEN
+            try:
+                self._give(task)
+            except EngineError:
+                with self._lock:  # it may have arrived: without its permit it starts nothing
+                    if self._folder.revoke(task.attempt):
+                        task.phase, task.number = Phase.QUEUED, 0
+                raise
+            except (CannotRunError, RefusedError) as error:
+                now = int(self._clock() * 1e6)
+                over = Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, str(error))
+                with self._lock:
+                    self._folder.revoke(task.attempt)
+                    self.tasks.finish(task, over)
+            room -= 1
+        return None
+
+    def _give(self, task: Task) -> None:
+        assert task.assignment is not None
+        who = person(task.assignment.user)
+        comment = claim(self._folder.identity, task.attempt)
+        asked = words(task.assignment, self._partition, comment, self._folder.path(task.attempt))
+        permit = self._folder.issue(task.attempt, who)
+        job = Submission(asked, script(task.assignment, permit, who), who)
+        task.number = self._controller.submit(job)
+        task.since = self._clock()
+        with self._lock:
+            note = self._folder.note(task.attempt)
+            self._folder.write(task.attempt, replace(note, number=task.number))
+
+    def _cancel(self) -> None:
+        """Cancels what is to stop, and what is none of ours any more."""
+        with self._lock:
+            stopping = [
+                task
+                for task in self.tasks.of(Phase.GIVEN)
+                if task.stopped is not None and not task.cancelled
+            ]
+            for task in stopping:
+                self._folder.revoke(task.attempt)
+        strays = self._strays()
+        self._controller.cancel([*(task.number for task in stopping if task.number), *strays])
+        with self._lock:
+            for task in stopping:
+                task.cancelled = True
+
+    def _strays(self) -> list[int]:
+        """Jobs with a claim of this engine that no task stands for."""
+        known = {task.attempt: task.number for task in self.tasks.known.values()}
+        return [
+            job.number
+            for job in self.picture.jobs
+            if (attempt := claimed(job.comment, self._folder.identity)) is not None
+            and (still_waits(job) or job.state in RUNNING)
+            and known.get(attempt) != job.number
+        ]
+
+    def _read(self) -> None:
+        self.picture = self._controller.read()
+
+    def _has_started(self, task: Task) -> bool:
+        return task.started is not None or self._folder.started(task.attempt) is not None
+
+    def _look(self, begun: Collection[Attempt]) -> None:
+        """Compares each task with its job. `begun`: those that had started before the reading."""
+        rows = {job.number: job for job in self.picture.jobs}
+        release: list[str] = []
+        with self._lock:
+            for task in self.tasks.of(Phase.GIVEN):
+                job = rows.get(task.number) if task.number else None
+                self._look_at(task, job, task.attempt in begun, release)
+        self._controller.change(release)
+
+    def _look_at(self, task: Task, job: SlurmJob | None, begun: bool, release: list[str]) -> None:
+        started = self._folder.started(task.attempt)
+        task.missing = 0 if job is not None else task.missing + 1
+        if started is not None:
+            self.tasks.start(task, started)
+        if job is None:
+            if started is None and self._folder.revoke(task.attempt):
+                self._finish(task, None, None)
+            elif task.missing >= LOOKS and self._is_settled(task):
+                self._finish(task, None, started)
+        elif still_waits(job):
+            self._look_at_waiting(task, job, begun, release)
+        elif job.state in RUNNING:
+            self._look_at_time(task)
+        elif started is not None:
+            # Slurm had it over in its records: what it runs still, its node ends when it reports.
+            if task.missing == 0 and self._is_settled(task):
+                self._finish(task, job, started)
+        elif self._folder.revoke(task.attempt):
+            self._finish(task, job, None)
+
+    def _look_at_waiting(self, task: Task, job: SlurmJob, begun: bool, release: list[str]) -> None:
+        if begun:
+            # It ran, and slurmctld has lost that: it must not run again.
+            self.stop(task, task.stopped or Cause.SIGNALLED)
+            return
+        if job.priority == 0 and job.reason == OWN_HOLD and not task.released:
+            task.released = True
+            release.append(f"release {job.number}")
+            return
+        if job.priority == 0:
+            self._tell(f"job {job.number} ({job.name}) is held in Slurm ({job.reason}): it waits")
+            return
+        impossible = job.reason in IMPOSSIBLE
+        if task.stopped is not None or not (impossible or self._clock() - task.since > BOUNCE):
+            return
+        if self._folder.revoke(task.attempt):
+            why = f"it does not start on its node (Slurm says {job.reason})"
+            task.refusal, task.late = (why, "") if impossible else ("", why)
+            self._tell(f"job {job.number} ({job.name}): {why}")
+            self.stop(task, Cause.STOPPED)
+
+    def _look_at_time(self, task: Task) -> None:
+        limit = None if task.assignment is None else task.assignment.time_limit
+        if limit is None or task.started is None or task.stopped is not None:
+            return
+        if self._clock() >= task.started / 1e6 + float(limit):
+            self.stop(task, Cause.TIME_LIMIT)
+
+    def _is_settled(self, task: Task) -> bool:
+        """Whether its node has reported since slurmctld began: what was not known there is gone."""
+        machine = None if task.assignment is None else task.assignment.machine
+        return machine is None or is_there(self.picture, machine)
+
+    def _finish(self, task: Task, job: SlurmJob | None, started: int | None) -> None:
+        now = int(self._clock() * 1e6)
+        end = None if started is None else self._folder.end(task.attempt)
+        over = end_of(task.attempt, job, started, end, task.stopped, now)
+        if started is None and task.refusal:
+            over = Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, task.refusal)
+        elif started is None and task.late:
+            over = Lost(task.attempt, False, task.late, machine_at_fault=False)
+        silent = task.silent
+        self.tasks.finish(task, over)
+        if silent:
+            self._folder.remove(task.attempt)
+
+    def _tell(self, fault: str) -> None:
+        """Says a sentence once."""
+        if fault not in self._told:
+            self._told = {*list(self._told)[-1000:], fault}
+            self._faults.append(fault)
