@@ -1,6 +1,7 @@
-"""The same workload on the same Slurm: by its own fair tree, and in Fairlead's order.
+"""The same workload on the same Slurm: by its own fair tree, in Fairlead's order, and placed by
+Fairlead.
 
-`python -m benchmarks.slurm_side_by_side FOLDER` runs both (seven minutes, beside each other), keeps
+`python -m benchmarks.slurm_side_by_side FOLDER` runs all (26 minutes, beside each other), keeps
 what was measured in FOLDER, and writes the table and the picture of
 `docs/explanation/slurm-side-by-side.md`. `--draw`: from what FOLDER holds, without running.
 """
@@ -16,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,23 +26,22 @@ from typing import Any
 from fairlead.client import Client
 from tests.engines.slurm.ground import Ground, path
 
-MODES = {"fair tree": "observe", "order": "order"}
-"""What is compared, and the mode of the service that looks: both see the same exact shares."""
+MODES = {"fair tree": "observe", "order": "order", "place": "place"}
+"""What is compared, and the mode of the service, which looks at the shares in each of them."""
 
-SECONDS = 360
-SAMPLE = 3.0
-BEGIN = 60
+SECONDS = 1500
+SAMPLE = 5.0
+BEGIN = 150
 """Seconds that count for no mean: at first all machines are empty."""
 
 SETTINGS = """\
 PriorityFlags=MAX_TRES
 PriorityWeightFairshare=1000
-PriorityDecayHalfLife=2
+PriorityDecayHalfLife=10
 PriorityCalcPeriod=1
 """
-"""The fair tree alone decides. Its half-life is short because the jobs are; usage is counted once a
-minute, the least that Slurm takes. The partition bills GPUs (`tests/engines/slurm/accounting.py`).
-"""
+"""The fair tree alone decides. Its half-life is four jobs long, and usage is counted once a minute,
+the least that Slurm takes. The partition bills GPUs (`tests/engines/slurm/accounting.py`)."""
 
 ACCOUNTS = """\
 Cluster - tests
@@ -65,6 +65,31 @@ MADE = re.compile(r"(<!-- made by .* -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """What a job asks for: on each of `nodes` nodes so many CPUs and GPUs, where that is so."""
+
+    cpus: int
+    gpus: int = 0
+    where: str = ""
+    nodes: int = 1
+
+    def words(self) -> tuple[str, ...]:
+        """In the words of sbatch."""
+        gpus = (f"--gres=gpu:{self.gpus}",) if self.gpus else ()
+        where = ("-C", self.where) if self.where else ()
+        return (f"-c{self.cpus}", f"-N{self.nodes}", *gpus, *where)
+
+    def plain(self) -> dict[str, Any]:
+        """In Fairlead's words. Memory is what Slurm gives by itself."""
+        demand = {"cpu": self.cpus, "memory": f"{100 * self.cpus}MiB"}
+        demand |= {"gpu": self.gpus} if self.gpus else {}
+        # Who needs a GPU of any model is where there are some.
+        where = {"where": self.where} if self.where and "|" not in self.where else {}
+        gang = {"gang": self.nodes, "spread": True} if self.nodes > 1 else {}
+        return {"demand": demand, "tasks": self.nodes, **where, **gang}
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """An account's jobs: who submits them, from which second on, how many a minute, and what each
     asks for; every tenth asks for `large` instead."""
@@ -72,17 +97,16 @@ class Group:
     account: str
     user: str
     begins: int
-    rate: int
-    asks: tuple[str, ...]
-    large: tuple[str, ...]
+    rate: float
+    asks: Ask
+    large: Ask
 
 
-A100, OLDER = ("-C", "a100"), ("-C", "a100|v100")
 GROUPS = (
-    Group("vision", "games", 0, 20, ("-c2", "--gres=gpu:1", *A100), ("-c4", "--gres=gpu:2", *A100)),
-    Group("language", "lp", 0, 24, ("-c2", "--gres=gpu:1", *OLDER), ("-c8", "--gres=gpu:4", *A100)),
-    Group("physics", "man", 0, 30, ("-c4",), ("-c2", "-N4")),
-    Group("maps", "news", 120, 30, ("-c4", "-C", "amd"), ("-c8", "-C", "amd")),
+    Group("vision", "games", 0, 4, Ask(2, 1, "a100"), Ask(4, 2, "a100")),
+    Group("language", "lp", 0, 5, Ask(2, 1, "a100|v100"), Ask(8, 4, "a100")),
+    Group("physics", "man", 0, 6, Ask(4), Ask(2, nodes=4)),
+    Group("maps", "news", 500, 6, Ask(4, where="amd"), Ask(8, where="amd")),
 )
 BACKLOG = 15
 """Jobs of each that come at once when it begins."""
@@ -94,7 +118,7 @@ class Submission:
 
     at: float
     group: Group
-    asks: tuple[str, ...]
+    asks: Ask
     lasts: int
 
 
@@ -102,11 +126,11 @@ def workload() -> list[Submission]:
     """All of them, in the order in which they come: the same each time."""
     rng, found = random.Random(20), []
     for group in GROUPS:
-        count = BACKLOG + group.rate * (SECONDS - group.begins) // 60
+        count = BACKLOG + int(group.rate * (SECONDS - group.begins) / 60)
         for number in range(count):
             at = group.begins + max(0, number - BACKLOG) * 60 / group.rate
             asks = group.large if number % 10 == 9 else group.asks
-            found.append(Submission(at, group, asks, rng.randint(20, 40)))
+            found.append(Submission(at, group, asks, rng.randint(100, 200)))
     return sorted(found, key=lambda each: each.at)
 
 
@@ -115,51 +139,75 @@ def run(mode: str, file: Path) -> None:
     ground = Ground(SETTINGS, ACCOUNTS)
     try:
         state = file.with_suffix(".state")
-        state.mkdir()
-        config = state / "config.yaml"
-        config.write_text("read_every: 1s\n", encoding="utf-8")
-        os.environ |= ground.environment | {"FAIRLEAD_STATE": str(state)}
+        state.mkdir(mode=0o711)
+        config, cluster = state / "config.yaml", state / "cluster.yaml"
+        partition = "partition: fair\n" if mode == "place" else ""
+        config.write_text(f"read_every: 1s\n{partition}", encoding="utf-8")
+        cluster.write_text(
+            "tenants:\n" + "".join(f"  - name: {group.account}\n" for group in GROUPS), "utf-8"
+        )
+        os.environ |= ground.environment | {"FAIRLEAD_STATE": str(state / "service")}
         os.environ["PATH"] = f"{Path(sys.executable).parent}:{path()}"
-        serve = ("serve", "--engine", "slurm", "--mode", MODES[mode], "--config", str(config))
+        serve = ["serve", "--engine", "slurm", "--mode", MODES[mode], "--config", str(config)]
+        if mode == "place":
+            serve += ["--cluster", str(cluster)]
         fairlead = (sys.executable, "-m", "fairlead")
         subprocess.run([*fairlead, *serve, "--listen", "127.0.0.1:0", "--detach"], check=True)
         try:
-            samples = follow(ground)
+            with Client() as client:
+                submit = client.submit if mode == "place" else None
+                samples = follow(client, ground, submit)
+                jobs = recorded(client) if mode == "place" else accounted(ground)
         finally:
             subprocess.run([*fairlead, "stop"], check=True)
-        file.write_text(json.dumps({"samples": samples, "jobs": accounted(ground)}), "utf-8")
+        file.write_text(json.dumps({"samples": samples, "jobs": jobs}), "utf-8")
     finally:
         ground.down()
 
 
-def follow(ground: Ground) -> list[dict[str, Any]]:
-    """Submits what comes, and looks at the shares meanwhile."""
+def follow(
+    client: Client, ground: Ground, submit: Callable[..., object] | None
+) -> list[dict[str, Any]]:
+    """Submits what comes, to Slurm or by `submit`, and looks at the shares meanwhile."""
     began, left, samples = time.monotonic(), workload(), []
-    with Client() as client:
-        due = 0.0
-        while (now := time.monotonic() - began) < SECONDS:
-            while left and left[0].at <= now:
-                one = left.pop(0)
-                words = ("sbatch", "-A", one.group.account, "-o", "/dev/null", "--time=2")
-                ground.run(*words, *one.asks, f"--wrap=sleep {one.lasts}", user=one.group.user)
-            if now >= due:
-                due += SAMPLE
-                shares, audit = client.shares(), client.audit()
-                accounts = {group.account for group in GROUPS}
-                samples.append(
-                    {
-                        "at": now,
-                        "gap": audit.gap,
-                        "short": {each.tenant: each.tasks for each in audit.shortfalls},
-                        "shares": {
-                            each.name: (each.share, each.fair)
-                            for each in shares.tenants
-                            if each.name in accounts
-                        },
-                    }
-                )
-            time.sleep(0.05)
+    accounts = {group.account for group in GROUPS}
+    due = 0.0
+    while (now := time.monotonic() - began) < SECONDS:
+        while left and left[0].at <= now:
+            one = left.pop(0)
+            account, asks, number = one.group.account, one.asks, len(left)
+            if submit is None:
+                words = ("sbatch", "-A", account, "-o", "/dev/null", "--time=5", *asks.words())
+                ground.run(*words, f"--wrap=sleep {one.lasts}", user=one.group.user)
+                continue
+            of = {"name": f"{account}-{number}", "tenant": account}
+            submit({**of, **asks.plain(), "command": ["sleep", str(one.lasts)]})
+        if now >= due:
+            due += SAMPLE
+            shares, audit = client.shares(), client.audit()
+            found = {each.name: (each.share, each.fair) for each in shares.tenants}
+            samples.append(
+                {
+                    "at": now,
+                    "gap": audit.gap,
+                    "short": {each.tenant: each.tasks for each in audit.shortfalls},
+                    "shares": {name: found[name] for name in accounts if name in found},
+                }
+            )
+        time.sleep(0.05)
     return samples
+
+
+def recorded(client: Client) -> list[dict[str, Any]]:
+    """The same of jobs that Fairlead placed, by its records."""
+    found = []
+    for job in client.jobs(all=True):
+        first = next(iter(client.tasks(job.name))).attempts[:1]
+        started = first[0].started if first else None
+        waited = None if started is None else (started - job.submitted) / 1e6
+        ended = bool(first) and first[0].ended is not None
+        found.append({"account": job.tenant, "waited": waited, "ended": ended})
+    return found
 
 
 def accounted(ground: Ground) -> list[dict[str, Any]]:

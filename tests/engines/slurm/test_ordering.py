@@ -18,7 +18,7 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.budget import A_SECOND, AT_ONCE, Budget, budget_for
 from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.opening import open_slurm
-from fairlead.engines.slurm.orderer import Orderer
+from fairlead.engines.slurm.orderer import FOREMOST, Orderer
 from fairlead.engines.slurm.ordering import (
     CLOSEST,
     SPACE,
@@ -96,6 +96,43 @@ def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> N
     assert list(written[0]) == line[:AT_ONCE]
     assert list(written[1]) == line[AT_ONCE:]
     assert len(written) == 2
+
+
+def test_the_foremost_are_written_and_who_falls_behind_stays_in_order() -> None:
+    written: dict[str, int] = {}
+    outputs = load(SAVED)
+    budget = Budget(most=10**6, rate=1e9)
+    engine = Orderer(10**9, lambda _: outputs, write=written.update, budget=budget)
+    line = [str(number) for number in range(FOREMOST + 500)]
+    try:
+        while len(written) < FOREMOST:
+            engine.order(line)
+        assert list(written) == line[:FOREMOST]
+        line.append(line.pop(0))  # the first is the last now, behind others without a factor
+        while engine._todo.is_set() or str(FOREMOST) not in written:  # noqa: SLF001
+            engine.order(line)
+    finally:
+        engine.close()
+    assert len(written) == FOREMOST + 1
+    assert min(written, key=lambda name: written[name]) == "0"
+
+
+def test_of_one_partition_alone_those_are_ordered_that_may_start_in_no_other() -> None:
+    written: dict[str, int] = {}
+    outputs = dict(load(SAVED))
+    jobs = json.loads(outputs["jobs.json"])
+    waiting = [row for row in jobs["jobs"] if row["job_state"] == "PENDING"][:3]
+    for row, partition in zip(waiting, ("gpu", "cpu,gpu", "cpu"), strict=True):
+        row |= {"array_job_id": 0, "array_task_string": "", "state_reason": "Priority"}
+        row["partition"] = partition
+    outputs["jobs.json"] = json.dumps(jobs)
+    engine = Orderer(10**9, lambda _: outputs, write=written.update, partition="gpu")
+    try:
+        while not written:
+            engine.order([str(row["job_id"]) for row in waiting])
+    finally:
+        engine.close()
+    assert written == {str(waiting[0]["job_id"]): SPACE}
 
 
 def test_a_budget_grants_so_many_at_once_and_so_many_a_second() -> None:

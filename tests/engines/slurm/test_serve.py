@@ -123,4 +123,6 @@ def test_a_mode_is_asked_for_and_only_where_there_are_some(
     assert main(["serve", "--engine", "slurm", "--mode", "place"]) == 2
     assert "--mode place needs a partition; name the one" in capsys.readouterr().err
     assert main(["serve", "--partition", "fair"]) == 2
-    assert "--partition is of --mode place; leave it out" in capsys.readouterr().err
+    assert (
+        "--partition is of --mode order and --mode place; leave it out" in capsys.readouterr().err
+    )

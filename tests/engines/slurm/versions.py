@@ -20,7 +20,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.budget import budget_for
 from fairlead.engines.slurm.observer import cluster_name, setting
 from fairlead.engines.slurm.orderer import Orderer
@@ -89,7 +88,9 @@ def record(ground: Ground) -> dict[str, str]:
         stdout=subprocess.DEVNULL,
         check=False,
     )
-    stops = ground.run("sbatch", "--parsable", "-J", "stopped", "-o", "/dev/null", "--wrap=true")
+    stops = ground.run(
+        "sbatch", "--parsable", "-H", "-J", "stopped", "-o", "/dev/null", "--wrap=true"
+    )
     ground.run("scancel", stops.strip())
     end = time.monotonic() + PATIENCE
     while (
@@ -143,26 +144,22 @@ def commands_of(ground: Ground, user: str) -> Iterator[None]:
 def order(ground: Ground) -> None:
     """A job that waits gets its factor, and its priority's parts are read."""
     eight = ("-o", "/dev/null", "-w", "d1", "-c", "8", "--wrap=sleep 1000")
-    blocks = ground.run("sbatch", "--parsable", *eight)
+    end = time.monotonic() + PATIENCE
+    blocks = ground.run("sbatch", "--parsable", *eight).strip()
+    while ground.run("squeue", "-h", "-j", blocks, "-o", "%T").strip() != "RUNNING":
+        assert time.monotonic() < end, ground.run("squeue", "-o", "%i %T %r %Q")
+        time.sleep(0.1)
     waits = ground.run("sbatch", "--parsable", *eight).strip()
     engine = Orderer(100_000, ask, cluster_name)
-    end = time.monotonic() + PATIENCE
     try:
         while ground.run("squeue", "-h", "-j", waits, "-o", "%Q").strip() != str(SPACE):
             assert time.monotonic() < end, ground.run("squeue", "-o", "%i %T %r %Q")
             engine.order([waits])
             time.sleep(0.2)
-        said: object = None
-        while said != SPACE:
-            assert time.monotonic() < end, (said, ground.run("sprio", "-l"))
-            time.sleep(0.2)
-            try:
-                said = engine.priority(waits).parts["site factor"]
-            except EngineError as error:  # a newer Slurm has to look at a job first
-                said = error
+        assert engine.priority(waits).parts["site factor"] == SPACE
     finally:
         engine.close()
-    ground.run("scancel", blocks.strip(), waits)
+    ground.run("scancel", blocks, waits)
 
 
 LIMITED = "SlurmctldParameters=rl_enable,rl_bucket_size=6,rl_refill_rate=2\n"

@@ -35,7 +35,7 @@ def open_slurm(mode: str, every: int, state: Path, partition: str | None) -> Eng
     from fairlead.engines.slurm.orderer import Orderer
 
     budget = budget_for(setting("SlurmctldParameters"))
-    return Orderer(every, ask, cluster_name, budget=budget)
+    return Orderer(every, ask, cluster_name, budget=budget, partition=partition)
 
 
 def _placer(every: int, state: Path, partition: str) -> Engine:

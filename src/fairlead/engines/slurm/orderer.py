@@ -12,10 +12,15 @@ from fairlead.engines.slurm.observer import Ask, Observer
 from fairlead.engines.slurm.ordering import SPACE, Factors, factors_for, write_factors
 from fairlead.engines.slurm.reading.commands import ask
 
+FOREMOST = 1000
+"""Jobs that are put into order: Slurm looks at fewer of its queue (`bf_max_job_test` is 500), and
+who has a factor is before all who have none."""
+
 
 class Orderer(Observer):
     """As its base, and writes by `write` in the same thread, as many at once as the budget has.
-    What it wrote it remembers until it ends: another one begins by writing all of it again."""
+    What it wrote it remembers until it ends: another one begins by writing all of it again.
+    `partition`: of jobs that may start in this one alone; None: of all."""
 
     def __init__(
         self,
@@ -24,7 +29,9 @@ class Orderer(Observer):
         cluster: Callable[[], str] = lambda: "",
         write: Callable[[Factors], None] = write_factors,
         budget: Budget | None = None,
+        partition: str | None = None,
     ) -> None:
+        self._partition = partition
         self._write, self._budget = write, budget or Budget()
         self._priorities: dict[str, int] = {}  # as they were read first after a factor was written
         self._line: tuple[str, ...] = ()
@@ -55,6 +62,11 @@ class Orderer(Observer):
     def _act(self) -> None:
         with self._lock:
             line = self._line
+        if self._partition is not None:
+            within = self._viewer.partitions
+            line = tuple(name for name in line if within.get(name) == (self._partition,))
+        # Who had a factor before keeps its place among them.
+        line = tuple(name for at, name in enumerate(line) if at < FOREMOST or name in self._known)
         known = {name: factor for name in line if (factor := self._known.get(name)) is not None}
         wanted = factors_for(line, known)
         changed = [name for name in line if known.get(name) != wanted[name]]

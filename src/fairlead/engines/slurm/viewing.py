@@ -99,7 +99,9 @@ class Viewer:
         self._requests: dict[int, tuple[SlurmJob, Request | str]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
         self._elements: dict[str, list[str]] = {}  # of jobs that are a part of an array
-        self.priorities: dict[str, int] = {}  # Slurm's own, of jobs that wait; the least of a job's
+        # Of jobs that wait: Slurm's own priorities, the least of a job's, and where they may start.
+        self.priorities: dict[str, int] = {}
+        self.partitions: dict[str, tuple[str, ...]] = {}
 
     def view(self, picture: Picture, time: int) -> View:
         """The view that this picture, read at that time, gives."""
@@ -117,7 +119,7 @@ class Viewer:
         requests = [self._request(job, usable) for job in picture.jobs]
         self._forget(picture, requests)
         self._elements = {}
-        self.priorities = {}
+        self.priorities, self.partitions = {}, {}
         for job, request in zip(picture.jobs, requests, strict=True):
             self._take(draft, job, request)
         tenants = tenants_of(picture, notes)
@@ -161,6 +163,7 @@ class Viewer:
             found.elements += job.elements
             before = self.priorities.get(of.name, job.priority)
             self.priorities[of.name] = min(before, job.priority)
+            self.partitions[of.name] = job.partitions
             if of.name != str(number):
                 self._elements.setdefault(of.name, []).append(f"{number}_{job.element}")
             if job.elements == 1:

@@ -15,8 +15,8 @@ def plain(value: dict[str, Any]) -> Any:
         signal = (value.get("signal") or {}).get("id")
         return int(value["return_code"] or 0) << 8 | int(signal or 0)
     if "allocation" in value:  # of a job's resources, its `nodes`
-        nodes = [_node(each) for each in value["allocation"] or ()]
-        return {"allocated_nodes": nodes, "whole": value.get("whole")}
+        allocated = [_node(each) for each in value["allocation"] or ()]
+        return {"allocated_nodes": allocated, "whole": value.get("whole")}
     nodes = value.get("nodes")
     return nodes if "select_type" in value and isinstance(nodes, dict) else value
 
