@@ -35,7 +35,7 @@ def test_all_that_was_asked_for_goes_into_the_background() -> None:
     options = {
         action.option_strings[-1]: action
         for action in parser._actions  # noqa: SLF001  argparse has no other list of them
-        if action.option_strings and action.dest not in ("help", "detach")
+        if action.option_strings and action.dest not in ("help", "detach", "debug")
     }
     words = [
         word

@@ -105,12 +105,14 @@ def test_the_foremost_are_written_and_who_falls_behind_stays_in_order() -> None:
     engine = Orderer(10**9, lambda _: outputs, write=written.update, budget=budget)
     line = [str(number) for number in range(FOREMOST + 500)]
     try:
+        engine.order(line)
         while len(written) < FOREMOST:
-            engine.order(line)
+            time.sleep(0.01)
         assert list(written) == line[:FOREMOST]
         line.append(line.pop(0))  # the first is the last now, behind others without a factor
-        while engine._todo.is_set() or str(FOREMOST) not in written:  # noqa: SLF001
-            engine.order(line)
+        engine.order(line)
+        while str(FOREMOST) not in written or engine._todo.is_set():  # noqa: SLF001
+            time.sleep(0.01)
     finally:
         engine.close()
     assert len(written) == FOREMOST + 1
@@ -128,8 +130,9 @@ def test_of_one_partition_alone_those_are_ordered_that_may_start_in_no_other() -
     outputs["jobs.json"] = json.dumps(jobs)
     engine = Orderer(10**9, lambda _: outputs, write=written.update, partition="gpu")
     try:
+        engine.order([str(row["job_id"]) for row in waiting])
         while not written:
-            engine.order([str(row["job_id"]) for row in waiting])
+            time.sleep(0.01)
     finally:
         engine.close()
     assert written == {str(waiting[0]["job_id"]): SPACE}
