@@ -41,6 +41,7 @@ examples:
   ./check lint types               some steps
   ./check --fix                    format and repair what the linter can, then check
   ./check --cases 20               twenty times as many random instances
+  ./check --all                    with newer versions of Slurm, each in a folder of its own
   ./check tests -- -k certificate  arguments for pytest
   ./check search --minutes 30      new inputs, worlds, sequences and kills, with the seed of
                                    whatever is wrong
@@ -57,6 +58,15 @@ class Step:
     purpose: str
     turn: int
     shown: bool = False  # what it says comes as it says it, and also where it passes
+
+
+VERSIONS = Step(
+    "versions",
+    (sys.executable, "-m", "tests.engines.slurm.versions"),
+    "newer versions of Slurm (`--all`)",
+    5,
+    shown=True,
+)
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,7 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("step", nargs="*", help="`fast`, or the steps to run (default: all)")
     parser.add_argument("--cases", type=int, default=1, help="times as many random instances")
+    parser.add_argument("--all", action="store_true", help="with newer versions of Slurm, as root")
     parser.add_argument("--fix", action="store_true", help="format and repair first")
     asked = parser.parse_args(own)
     for name in asked.step:
@@ -180,7 +191,8 @@ def chosen_steps(asked: argparse.Namespace, extra: list[str], left_out: Path) ->
     every = steps(parts, words)
     if parts:
         names += ["kernels", every[-1].name]
-    return [step for step in every if step.name in names]
+    chosen = [step for step in every if step.name in names]
+    return [*chosen, *([VERSIONS] if asked.all else [])]
 
 
 def search(words: Sequence[str]) -> int:
