@@ -101,7 +101,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["compare", CLUSTER], "cluster.yaml describes no jobs; give the file of the jobs, too"),
         (["explain", "train", CLUSTER], "describes no jobs; give the file of the jobs, too"),
         (["whatif", CLUSTER, "--remove", "a01"], "describes no jobs; give the file of the jobs"),
-        (["compare", FIGURE_4, "--policies", "tsf"], "'tsf' is nothing to compare"),
+        (
+            ["compare", FIGURE_4, "--policies", "tsf"],
+            "'tsf' names one policy, and two are compared",
+        ),
         (["compare", FIGURE_4, "--policies", "tfs,dfr,tsf"], "no policy `dfr`; did you mean"),
         (["verify", FIGURE_4], "fairlead verify needs PROOF"),
         (["start", "--for", "x"], '--for: "x" is not a duration'),
@@ -155,6 +158,24 @@ def test_an_internal_failure_says_that_it_is_ours(
     assert "Traceback" not in err
     with pytest.raises(type(failure)):
         main(["allocate", FIGURE_4, "--debug"])
+
+
+@pytest.mark.parametrize("words", [["serve"], ["serve", "--state", "here"], ["start"]])
+def test_a_working_folder_that_was_removed_is_said(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(words) == Exit.BAD_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "error: the working folder was removed; change to one that is there\n"
+
 
 
 def test_an_interruption_ends_with_its_own_code(

@@ -3,8 +3,9 @@
 Shares: inputs whose answers are checked. Worlds: the whole service in simulation, with faults.
 Sequences: events that the compiled core and the plain reference live through. Forgeries: forged
 proofs, which the check may not believe. Examples: the gate's own property tests, with new examples
-and more of them. Kills: `kill -9` of real processes of the service and its engines, where a seed
-decides what is asked and who is killed, but not at which instruction.
+and more of them. Fuzz: requests to all routes that nobody means well. Kills: `kill -9` of real
+processes of the service and its engines, where a seed decides what is asked and who is killed, but
+not at which instruction.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ from tests.reference.policies import POLICIES
 from tests.scheduling.agreement import failure, shrunk
 from tests.scheduling.draw import draw as draw_sequence
 from tests.scheduling.written import written_case
+from tests.search.fuzz import fuzzed
 from tests.search.hunt import questions, told
 from tests.sharing.certificate.adversary import Fair, attempts, corrupt, draw, sell
 from tests.vopr.plan import draw as draw_world
 from tests.vopr.running import run as run_world
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARES, WORLDS, SEQUENCES, FORGED, KILLS = 12, 25, 25, 12, 12
-"""Inputs, worlds, sequences, inputs whose proofs are forged, and kills of a turn."""
+SHARES, WORLDS, SEQUENCES, FORGED, FUZZED, KILLS = 12, 25, 25, 12, 1000, 12
+"""Inputs, worlds, sequences, inputs whose proofs are forged, requests, and kills of a turn."""
 
 PROGRAMS = (
     *("tests.service.kills", "tests.service.failovers"),
@@ -144,6 +146,11 @@ def examples(turn: Turn) -> tuple[int, list[str]]:
     return 1, [f"{file}\n{done.stdout}"] if done.returncode else []
 
 
+def fuzz(turn: Turn) -> tuple[int, list[str]]:
+    """Requests that nobody means well."""
+    return FUZZED, [f"seed {turn.seed}: {each}" for each in fuzzed(turn.seed, FUZZED)]
+
+
 def run_program(*words: str) -> subprocess.CompletedProcess[str]:
     """Runs a module of Python's; one that goes on for ever has failed."""
     try:
@@ -181,5 +188,6 @@ SEARCHES: dict[str, Callable[[Turn], tuple[int, list[str]]]] = {
     "sequences": sequences,
     "forgeries": forgeries,
     "examples": examples,
+    "fuzz": fuzz,
     "kills": kills,
 }

@@ -14,6 +14,7 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError, SolverError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.service.api.routes import jobs
 from fairlead.sharing import allocate as sharing
 from fairlead.sharing.certificate import check
 from fairlead.sharing.certificate.check import verify
@@ -171,3 +172,19 @@ def test_the_searches_take_turns_and_a_seed_decides_what_each_gets() -> None:
     for kind in quick:
         least = min(len(quick[kind]), len(slow[kind]))
         assert quick[kind][:least] == slow[kind][:least]
+
+
+def test_hostile_requests_are_answered_and_an_answer_that_is_wrong_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "FUZZED", 250)
+    turn = Turn("fuzz", 5, 8, None, tmp_path)
+    assert turn.taken().found == []
+
+    def fails(*_: object) -> int:
+        raise RuntimeError("nobody thought of that")
+
+    monkeypatch.setattr(jobs, "page", fails)
+    found = turn.taken().found
+    assert found
+    assert all("list_jobs" in each and "--again fuzz 5" in each for each in found)

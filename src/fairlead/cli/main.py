@@ -131,6 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupt = _interrupt_behind(error)
         if interrupt is not None:
             return _interrupted(interrupt)
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            _say("error: the working folder was removed; change to one that is there")
+            return Exit.BAD_INPUT
         if debug:
             raise
         _say(
@@ -248,6 +251,15 @@ def _interrupted(interrupt: KeyboardInterrupt) -> int:
     with suppress(OSError):  # the terminal may be closed
         _say("interrupted")
     return 128 + interrupt.number if isinstance(interrupt, Terminated) else Exit.INTERRUPTED
+
+
+def _folder_is_gone() -> bool:
+    """Whether this program is in a folder that is no more: paths lead nowhere from there."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:

@@ -18,6 +18,9 @@ from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
 from fairlead.model.values import FrozenMap
 
+MOST_OUTPUT = 256 * 2**20
+"""Bytes that are kept of what an attempt writes to its two outputs, if nothing else is said."""
+
 
 class EngineError(FairleadError):
     """The engine cannot be reached, or failed, as a whole. What was asked may or may not have been

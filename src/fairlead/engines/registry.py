@@ -79,11 +79,14 @@ def open_engine(
     mode: str | None = None,
     every: int = 0,
     partition: str | None = None,
+    *,
+    most_output: int,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
     the journal names, for one that is shared. `mode`, `every`: what it is to a cluster that
     another scheduler runs, and microseconds between two readings of it. `partition`: of that
-    cluster, where tasks are launched. Raises InputError and EngineError."""
+    cluster, where tasks are launched. `most_output`: bytes that are kept of what an attempt
+    writes, by engines of this process. Raises InputError and EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
@@ -94,5 +97,5 @@ def open_engine(
         opened: Engine = getattr(import_module(module), name)(mode, every, state, partition)
         return opened, [], []
     machines = cluster if cluster is not None and cluster.machines else None
-    engine = getattr(import_module(module), name)(state, machines)
+    engine = getattr(import_module(module), name)(state, machines, most_output=most_output)
     return engine, list(engine.notes), list(engine.warnings)

@@ -142,7 +142,7 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
         demand,
         needs,
         prefers,
-        fitted.signature,
+        book.signature(demand, needs),
         job.spread,
         job.gang,
         UNLIMITED if job.tasks is None else int(job.tasks),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Generic, TypeVar, cast
 
 from fairlead.service.requests import (
     CancelJobs,
@@ -33,6 +34,10 @@ class MailboxClosedError(Exception):
     """The loop stopped before it could answer."""
 
 
+class UnsettledError(Exception):
+    """What a function reads is in the midst of a change: it is to be run again."""
+
+
 class Mailbox(Generic[S]):
     """Bounded, and safe to use from any thread. S is the service that the loop's thread owns.
 
@@ -42,8 +47,8 @@ class Mailbox(Generic[S]):
         self._most = most
         self._wake = threading.Condition()
         self._requests: deque[tuple[Request, Future[Reply]]] = deque()
-        self._reads: deque[Callable[[S | None], None]] = deque()
-        self._lent: S | None = None  # while the loop waits
+        self._reads: deque[Callable[[S | None], bool]] = deque()
+        self._lent: S | None = None  # what others may read by themselves
         self._closed = False
         self._woken = False
 
@@ -58,9 +63,10 @@ class Mailbox(Generic[S]):
         nothing that the loop will change. Raises what it raises, and MailboxClosedError.
 
         Where the loop waits the function runs here and now: nobody has to be woken, and no step
-        is made for it. `long`: it takes long, so always in the loop's thread."""
+        is made for it; and so it does in the midst of a step, where it reads what stands still
+        meanwhile. `long`: it takes long, so always in the loop's thread."""
         if not long:
-            with self._wake:
+            with self._wake, suppress(UnsettledError):
                 if self._lent is not None and not self._closed:
                     return function(self._lent)
         return await asyncio.wrap_future(self._ask_to_read(function))
@@ -100,6 +106,18 @@ class Mailbox(Generic[S]):
                     self._lent = None
             self._woken = False
 
+    @contextmanager
+    def lent(self, service: S) -> Iterator[None]:
+        """Meanwhile others read of it by themselves, while the loop goes on: it changes nothing of
+        what these functions find, and raises UnsettledError for all else."""
+        with self._wake:
+            self._lent = service
+        try:
+            yield
+        finally:
+            with self._wake:
+                self._lent = None
+
     def take(self, most: int) -> list[tuple[Request, Future[Reply]]]:
         """Requests, oldest first, each with where its reply goes: as long as they are not more
         than so many, each job that a request names counted; at least one, if there is any."""
@@ -111,9 +129,9 @@ class Mailbox(Generic[S]):
         return taken
 
     def serve_reads(self, service: S) -> None:
-        """Runs the functions that wait to read."""
-        for _ in range(len(self._reads)):
-            self._reads.popleft()(service)
+        """Runs the functions that wait to read. Those that find it unsettled go on waiting."""
+        waiting = [self._reads.popleft() for _ in range(len(self._reads))]
+        self._reads.extendleft(reversed([read for read in waiting if not read(service)]))
 
     def turn_away(self) -> None:
         """Answers all that still waits when the loop has ended."""
@@ -140,16 +158,26 @@ class Mailbox(Generic[S]):
     def _ask_to_read(self, function: Callable[[S], T]) -> Future[T]:
         future: Future[T] = Future()
 
-        def run(service: S | None) -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            if service is None:
-                future.set_exception(MailboxClosedError("the service has stopped"))
-                return
+        def run(service: S | None) -> bool:
+            if future.cancelled():
+                return True
+            result: T | None = None
+            failure: Exception | None = None
             try:
-                future.set_result(function(service))
+                if service is None:
+                    raise MailboxClosedError("the service has stopped")
+                result = function(service)
+            except UnsettledError:
+                return False
             except Exception as error:  # noqa: BLE001 - whoever asked to read gets it
-                future.set_exception(error)
+                failure = error
+            if not future.set_running_or_notify_cancel():
+                return True
+            if failure is None:
+                future.set_result(cast("T", result))
+            else:
+                future.set_exception(failure)
+            return True
 
         with self._wake:
             if self._closed:

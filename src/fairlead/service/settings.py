@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from fairlead.engines.interface import MOST_OUTPUT
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
@@ -56,6 +57,7 @@ class Settings:
     quarantine: int = 10 * MICROSECONDS  # the first one; each next is twice as long
     quarantine_most: int = 600 * MICROSECONDS
     given_up_for: int = DAY  # so long what may still run on a machine that is away is remembered
+    kept_output: int = MOST_OUTPUT  # bytes of what an attempt at a task writes
     requests_per_step: int = 1000
     snapshot_every: int = 100_000  # entries; 0: never
     journal_keep: int | None = None  # older entries are removed once snapshots cover them

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import solve
-from fairlead.audit.whatif.buy import Buying, buy
+from fairlead.audit.whatif.buy import Buying, Left, buy
 from fairlead.audit.whatif.buy_value import cheapest_first, scarcest, values
 from fairlead.audit.whatif.catalogue import Offer, read_catalogue
+from fairlead.cli.common.screen import Screen
+from fairlead.cli.text.buy import buying_lines
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
@@ -187,6 +189,18 @@ def test_who_has_all_its_tasks_is_helped_by_no_purchase() -> None:
     )
     found = buy(what, "tsf", OFFERS, Fraction(5))
     assert [(one.tenant, one.limits, one.without) for one in found.beyond] == [("c", (), None)]
+
+
+def test_whom_no_machine_of_the_catalogue_can_run_is_named_with_its_jobs() -> None:
+    found = buy(two_zones(), "tsf", OFFERS[:1], Fraction(5))
+    assert (found.rank, found.raised) == (1, "a")
+    assert found.left == (Left("b", Fraction(4, 12), ("b",)),)
+    assert " ".join(buying_lines(found, Screen())).startswith(
+        "No purchase that was solved raises the share of b (0.333333), and no machine that the"
+        " money buys can run b. Buy 1 x east"
+    )
+    both = buy(two_zones(), "tsf", OFFERS, Fraction(7))
+    assert both.left == ()
 
 
 def torn() -> tuple[Input, list[Offer]]:

@@ -202,7 +202,9 @@ def test_what_was_tried_without_effect_is_named(
     assert "With 0.9 cpu a task instead of 1: 8.889 tasks" in text or "8.88889 tasks" in text
     assert "Tried without effect: dropping `!rack`." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
-    assert [(c["change"], c["subject"]) for c in tree["in_vain"]] == [("constraint", "!rack")]
+    assert [(c["change"], c["subject"]) for c in tree["without_effect"]] == [
+        ("constraint", "!rack")
+    ]
 
 
 def test_a_large_input_gets_the_prices_and_no_promise(
@@ -216,7 +218,7 @@ def test_a_large_input_gets_the_prices_and_no_promise(
     assert "none was tried: `fairlead whatif` shares again with one." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
     assert {change["tasks"] for change in tree["changes"]} == {None}
-    assert (tree["tried"], tree["in_vain"]) == (False, [])
+    assert (tree["tried"], tree["without_effect"]) == (False, [])
     assert any(change["gain_by_price"] for change in tree["changes"])
 
 
@@ -352,3 +354,12 @@ def test_a_large_input_names_changes_of_a_tenant_by_their_prices(
     assert ": initially about " in text
     assert " tasks more of a, by the prices." in text
     assert "none was tried" in text
+
+
+def test_a_job_behind_the_files_is_told_its_place(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write.write_text(MACHINES + "jobs: [{name: a, demand: {cpu: 1}}]", encoding="utf-8")
+    assert main(["explain", str(write), "a"]) == Exit.BAD_INPUT
+    told = capsys.readouterr().err
+    assert f"no such file: a; a job's name comes first: `fairlead explain a {write}`" in told

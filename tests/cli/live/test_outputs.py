@@ -40,12 +40,13 @@ def test_a_job_that_never_ran_says_so_instead_of_nothing(shell: Terminal) -> Non
     said = "never: nothing ran yet, 3 tasks waiting (`fairlead why never` says why)\n"
     assert shell("logs", "never") == (0, "", said)
     shell.good("cancel", "never", "first")
-    assert shell("logs", "never") == (0, "", "never: nothing of it ever ran\n")
+    assert shell("logs", "never") == (0, "", "never: none of its tasks ever ran\n")
 
 
 def test_a_kill_for_memory_says_how_much_was_used_and_asked(shell: Terminal) -> None:
     take = "import time; block = bytearray(64 << 20); time.sleep(1000)"
     words = ("--memory", "40MiB", "--retries", "0", "--wait", "--", "python3", "-c", take)
-    assert shell("submit", "--name", "fat", *words)[0] == Exit.REFUTED
-    said = shell.good("job", "fat")
-    assert "Mi of memory, and asked for 40Mi" in said
+    code, ended, _ = shell("submit", "--name", "fat", *words)
+    assert code == Exit.REFUTED
+    for said in (ended, shell.good("job", "fat")):
+        assert "Mi of memory, and asked for 40Mi" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.events import JobCancelled, JobSubmitted, MachineJoined
 from fairlead.scheduling.kernels.memory.state import Ints, Words
+from fairlead.scheduling.options import Options
 from fairlead.scheduling.state import scales
 from fairlead.scheduling.state.distinct_rows import alike
+from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.scales import Classes, Scaler
 from fairlead.sharing.policy import Policy, Sees
 from fairlead.sharing.problem.problem import Bools
@@ -99,3 +106,53 @@ def test_a_policy_says_the_same_where_it_sees_each_machine(
 
 def test_only_policies_of_which_each_machine_counts_see_each() -> None:
     assert set(ALL) - set(SEEING_LESS) == {"per-machine-drf"}
+
+
+WHERE = ["zone != z9", "zone = z0", "zone in (z0, z1)", "kind = big", "kind != big", "zone = z7"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["big", "small"])), max_size=6),
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(WHERE), max_size=3), st.booleans()),
+        min_size=1,
+        max_size=10,
+    ),
+)
+def test_a_new_constraint_changes_no_sum_that_is_kept(
+    there: list[tuple[int, str]], steps: list[tuple[list[str], bool]]
+) -> None:
+    """Jobs come, and some go: each time the classes and the job's scale are what is computed with
+    nothing kept."""
+    core = Core((Unit("cpu", Fraction(1)),), "tsf", "first-fit", Options())
+    for m, (zone, kind) in enumerate(there):
+        labels = {"zone": f"z{zone}", "kind": kind}
+        core.apply(MachineJoined(0, Machine(f"m{m}", {"cpu": 2 + m % 2}, labels)))
+    for number, (where, goes) in enumerate(steps):
+        name = f"j{number}"
+        made = Job(name, {"cpu": 1}, tasks=1, where=", ".join(dict.fromkeys(where)))
+        core.apply(JobSubmitted(0, made))
+        kept, anew = core.book.classes(), scales.classes(core.state)
+        for sums in (kept, anew):
+            assert (sums.terms == core.state.satisfies[sums.example]).all()
+        needs = core.state.needs[[core.book.ids.jobs[name]]]
+        assert (kept.having(needs) == anew.having(needs)).all()
+        row = core.state.job[core.book.ids.jobs[name]]
+        demand = core.state.demand[[core.book.ids.jobs[name]]]
+        found = core.book.scaler.scales(demand, needs, np.array([False]), anew, (name,))
+        assert row["scale"] == found.scale[0]
+        assert row["unit"] == found.unit[0]
+        if goes:
+            core.apply(JobCancelled(0, name))
+
+
+def test_thousands_of_constraints_that_part_no_machines_make_one_class() -> None:
+    core = Core((Unit("cpu", Fraction(1)),), "tsf", "first-fit", Options())
+    for m in range(4):
+        core.apply(MachineJoined(0, Machine(f"m{m}", {"cpu": 2}, {"zone": "east"})))
+    core.apply(JobSubmitted(0, Job("first", {"cpu": 1}, tasks=1)))
+    before = core.book.classes().kinds
+    for number in range(200):
+        where = f"zone != z{number}"
+        core.apply(JobSubmitted(0, Job(f"j{number}", {"cpu": 1}, tasks=1, where=where)))
+    assert core.book.classes().kinds is before

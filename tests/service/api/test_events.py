@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from fairlead.model.job import Job
+from fairlead.service.api.routes import events
+from fairlead.service.api.seen import as_seen
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.requests import Caller, SubmitJobs
-from fairlead.wire.events import EventKind
+from fairlead.service.requests import Caller, Role, SubmitJobs
+from fairlead.wire.events import EventKind, ServerEvent
+from tests.engines.world import lasting
 from tests.service.api.stage import Stage, stream
 
 
@@ -214,3 +217,64 @@ def test_a_stream_says_at_once_from_where_on_it_tells(stage: Stage) -> None:
 
     last = stage.service.records.seq
     assert stage.run(first()) == f": fairlead\nid: {last}\n\n"
+
+
+def test_what_an_audience_is_told_is_made_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = busy(stage)
+    made: list[int] = []
+    plain = as_seen
+
+    def counted(event: ServerEvent, caller: Caller, *, own: bool) -> ServerEvent:
+        made.append(event.seq)
+        return plain(event, caller, own=own)
+
+    monkeypatch.setattr(events, "as_seen", counted)
+
+    async def listened() -> None:
+        first_of_all = follow(stage, "sales", "?since=0")
+        await anext(first_of_all)
+        told = [await until(follow(stage, "sales", "?since=0"), last) for _ in range(3)]
+        assert told[0] == told[1] == told[2]
+        assert len(made) == len(set(made)) == len(shown(stage))
+        others = await until(follow(stage, "vision", "?since=0"), last)
+        assert others != told[0]  # who sees otherwise is told otherwise
+        assert len(made) == 2 * len(shown(stage))
+        await first_of_all.aclose()
+
+    stage.run(listened())
+    assert stage.app.api.feed.frames((Role.TENANT, "sales")) == {}
+
+
+def test_who_comes_later_is_told_of_another_tenants_job_as_of_that_ones() -> None:
+    """A name is a tenant's, then another's: also where half of it was told to others before."""
+    fates = lasting(1)
+    with Stage(fates=fates) as stage:
+
+        def lived(tenant: str) -> None:
+            assert stage.submit("x", tenant, 1, command="false").status == 201
+            for _ in range(4):
+                stage.step()
+            assert stage.ask("POST", "/v1/forget", body={"jobs": ["x"]}).status == 200
+
+        async def listened() -> list[Told]:
+            stays = follow(stage, "vision", "?since=0")
+            await anext(stays)
+            lived_by_vision = shown(stage)[-1][0]
+            await until(follow(stage, "vision", "?since=0"), lived_by_vision)
+            await asyncio.to_thread(lived_by_sales)
+            found = await until(follow(stage, "vision", "?since=0"), shown(stage)[-1][0])
+            await stays.aclose()
+            return found
+
+        def lived_by_sales() -> None:
+            job = Job("x", {"cpu": 1}, tasks=1, command="false", tenant="sales")
+            stage.service.step(stage.now, [SubmitJobs(Caller(), (job,))])
+            for _ in range(4):
+                stage.step()
+
+        lived("vision")
+        found = stage.run(listened())
+        tasks = [event for event in found if event.kind == "task_finished"]
+        assert [event.data.get("cause") for event in tasks] == ["exited", None]

@@ -12,7 +12,7 @@ import pytest
 from fairlead.service.api.neighbours.connection import Connections
 from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
-from tests.service.api.stage import Stage
+from tests.service.api.stage import Stage, job
 
 
 def run(what: Coroutine[Any, Any, None]) -> None:
@@ -161,3 +161,16 @@ def test_a_tenant_has_one_limit_for_all_of_its_tokens(token: str) -> None:
         second = stage.ask("POST", "/v1/tokens", body=made).tree["token"]
         assert [stage.get("/v1/me", "vision").status for _ in range(4)] == [200] * 3 + [429]
         assert stage.get("/v1/me", second).status == (429 if token == "mine" else 200)
+
+
+def test_what_is_sent_by_who_took_too_much_is_not_even_read_while_others_ask() -> None:
+    """A long list of jobs takes a while to read, also one that is refused then."""
+    slow = ApiSettings(changing_rate=1e-9, changing_burst=0.1, refusal_seconds=0)
+    long = b'{"jobs": [' + b" " * 2**17
+    with Stage(settings=slow) as stage:
+        many = [job(f"j{n}", "vision") for n in range(500)]
+        assert stage.ask("POST", "/v1/jobs", "vision", long).status == 400
+        assert stage.ask("POST", "/v1/jobs", "vision", {"jobs": many}).status == 201
+        assert stage.get("/v1/me", "sales").status == 200
+        assert stage.ask("POST", "/v1/jobs", "vision", long).status == 429
+        assert stage.ask("POST", "/v1/jobs", "sales", long).status == 400

@@ -6,13 +6,14 @@ from random import Random
 
 import pytest
 
+from fairlead.audit.outcome import rule_of
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.never import why_never
 from fairlead.model.tenant import Tenant
 from fairlead.service.fairness import to_wire
-from fairlead.service.why.whatif import answer_what_if, in_whole_tasks, input_of, take_present
-from fairlead.sharing.allocate import allocate
+from fairlead.service.why.as_live import solve_as_live
+from fairlead.service.why.whatif import answer_what_if, live_input_of, take_present
 from fairlead.wire.fairness import Shares
 from tests.service.fairness.live import Live
 
@@ -78,7 +79,7 @@ def test_all_of_them_are_counted_and_the_first_have_a_reason() -> None:
 def test_what_if_says_the_same_and_why() -> None:
     core = live_of((*NEVER, *ABLE)).service.core
     assert core is not None
-    given = input_of(take_present(core))
+    given = live_input_of(take_present(core))
     found = answer_what_if(0, given, {"weight": ["ml=2"]}, "tsf", others=frozenset(["lost"]))
     said = found.whatif["warnings_before"]
     assert len(said) == len(NEVER)
@@ -90,7 +91,7 @@ def test_what_if_says_the_same_and_why() -> None:
 
 
 def drawn(random: Random) -> tuple[Job, ...]:
-    """Jobs whose tasks fill machines without a rest, so that scales in whole tasks are the same."""
+    """Jobs of which some can never run."""
     jobs = []
     for number in range(random.randint(2, 6)):
         gpu = random.choice([0, 0, 1, 2, 4, 8])
@@ -119,9 +120,9 @@ def test_shares_what_if_and_why_agree_on_drawn_jobs(seed: int) -> None:
         found = {row.name: row for row in shares_of(live).jobs}
         core = live.service.core
         assert core is not None
-        given = input_of(take_present(core))
-        whole = in_whole_tasks(given)
-        exact = allocate(whole.cluster, whole.jobs)
+        present = live_input_of(take_present(core))
+        given = present.input
+        exact = solve_as_live(present, given, rule_of("tsf")).allocation
         never = set(why_never(given.cluster, given.jobs))
         assert never == {job.name for job in jobs if core.why(job.name).never}
         for job in exact.jobs:

@@ -11,11 +11,14 @@ from fairlead.audit.finding import Input
 from fairlead.audit.whatif.as_data import tree
 from fairlead.audit.whatif.compare import what_if
 from fairlead.audit.whatif.parse import read_edits
+from fairlead.cli.commands.whatif_live import lines
+from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.service.why.whatif import answer_what_if, input_of, take_present
+from fairlead.service.why.as_live import LiveInput
+from fairlead.service.why.whatif import answer_what_if, live_input_of, take_present
 from tests.service.fairness.live import Live, runs
 
 TENANTS = (Tenant("vision"), Tenant("language"))
@@ -29,10 +32,10 @@ def stand() -> Live:
     return live
 
 
-def taken(live: Live) -> Input:
+def taken(live: Live) -> LiveInput:
     core = live.service.core
     assert core is not None
-    return input_of(take_present(core))
+    return live_input_of(take_present(core))
 
 
 def test_it_is_what_the_command_says_of_a_file() -> None:
@@ -71,13 +74,15 @@ def test_what_is_over_counts_no_more_and_secrets_stay_here() -> None:
     live.drain("m2")
     live.submit(runs("tiny", {"cpu": 1}, tenant="language", tasks=1))
     live.cancel("tiny")
-    given = taken(live)
-    assert [machine.name for machine in given.cluster.machines] == ["m1"]
+    present = taken(live)
+    given = present.input
+    assert [machine.name for machine in given.cluster.machines] == ["m1", "m2"]
+    assert present.idle == {"m2"}
     assert [(job.name, job.tasks) for job in given.jobs] == [
         ("train", Fraction(12)),
         ("eval", Fraction(3)),
     ]
-    assert b"secret" not in pickle.dumps(given)
+    assert b"secret" not in pickle.dumps(present)
     assert all(job.command is None for job in given.jobs)
 
 
@@ -95,3 +100,34 @@ def test_what_cannot_be_asked_is_refused() -> None:
         answer_what_if(live.now, given, {"weight": ["vision=3"]}, "fifo")
     with pytest.raises(InputError, match="no job is present"):
         taken(Live(MACHINES, TENANTS))
+
+
+def test_jobs_without_a_machine_are_named_and_count_for_nothing() -> None:
+    live = stand()
+    live.submit(
+        runs("pinned", {"cpu": 1}, tenant="language", tasks=2, machines=["m2"]),
+        runs("theirs", {"cpu": 1}, tenant="vision", tasks=2, machines=["m2"]),
+    )
+    asked = {"weight": ["vision=3"]}
+    live.drain("m2")
+    found = answer_what_if(live.now, taken(live), asked, "tsf")
+    assert found.whatif["warnings_before"] == [
+        "job pinned runs nothing: no machine that could run it takes tasks now.",
+        "job theirs runs nothing: no machine that could run it takes tasks now.",
+    ]
+    live.world.leave("m2")
+    live.step(seconds=60)
+    given = taken(live)
+    found = answer_what_if(live.now, given, asked, "tsf", others={"theirs"})
+    assert found.whatif["warnings_before"] == [
+        "job theirs can never run.",
+        "job pinned can never run: none of the machines on its list is there.",
+    ]
+    text = "\n".join(lines(found, Screen()))
+    assert "warning: job pinned can never run: none of the machines on its list is there." in text
+    rows = {row["job"]: row for row in found.whatif["jobs"]}
+    assert (rows["pinned"]["before"], rows["pinned"]["after"]) == (0, 0)
+    freed = answer_what_if(live.now, given, {"drop_constraint": ["pinned"]}, "tsf")
+    rows = {row["job"]: row for row in freed.whatif["jobs"]}
+    assert rows["pinned"]["before"] == 0
+    assert rows["pinned"]["after"] > 0

@@ -18,11 +18,14 @@ from fairlead.audit.whatif.buy_search import Bought, Search, Valued, most_of
 from fairlead.audit.whatif.buy_value import scarcest
 from fairlead.audit.whatif.catalogue import Offer
 from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
+from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InputError
 from fairlead.model.hints import Known
+from fairlead.model.never import whole_tasks
 from fairlead.model.quantity import written_plain
 from fairlead.model.unrounded import compared
 from fairlead.model.words import listing
+from fairlead.sharing.analysis.explanation import has_all
 
 MANY = 10_000
 """Machines of one offer that the money may buy: each is one to be shared."""
@@ -30,6 +33,16 @@ MANY = 10_000
 EXPLAINED = 5
 """Tenants that no purchase helps of whom it is computed what their share would be without their
 limits: each is one more to be shared."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A tenant whose share was to be raised before, and stays. `unable`: those of its jobs that
+    lack tasks, where no machine that the money buys can run one of them; else none."""
+
+    tenant: str
+    share: Fraction
+    unable: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,9 +54,10 @@ class Buying:
     rest. `scarcest` is what the naive purchase goes by. `within` is to what part of themselves
     shares are known: 0 where they are exact.
 
-    `beyond` are those whose share was to be raised and whom no machine can help. `moved` are the
-    jobs of the tenant whose share the best purchase raises, of which some may lose by it; then
-    `harmless` is the best purchase found by which none of them does, None where there is none.
+    `beyond` are those whose share was to be raised and whom no machine can help, `left` the others
+    whose share was to be raised before. `moved` are the jobs of the tenant whose share the best
+    purchase raises, of which some may lose by it; then `harmless` is the best purchase found by
+    which none of them does, None where there is none.
     """
 
     tenant: str | None
@@ -59,6 +73,7 @@ class Buying:
     result: WhatIf
     within: Fraction
     beyond: tuple[Beyond, ...]
+    left: tuple[Left, ...]
     moved: tuple[Moved, ...]
     harmless: Bought | None
 
@@ -117,10 +132,17 @@ def buy(
                 f"{written_plain(budget)} buys {count} machines of {offer.name}",
                 f"give a smaller budget, or at_most: {MANY} or fewer",
             )
-    return _found(Search(before, affordable, budget, tenant, solves), before, budget, tenant)
+    search = Search(before, affordable, budget, tenant, solves)
+    return _found(search, before, affordable, budget, tenant)
 
 
-def _found(search: Search, before: Outcome, budget: Fraction, tenant: str | None) -> Buying:
+def _found(
+    search: Search,
+    before: Outcome,
+    affordable: Sequence[Offer],
+    budget: Fraction,
+    tenant: str | None,
+) -> Buying:
     """The best purchase of the search, and who gains and loses by it."""
     resource = scarcest(before)
     naive = search.naive(resource)
@@ -141,7 +163,8 @@ def _found(search: Search, before: Outcome, budget: Fraction, tenant: str | None
             other = search.solve(search.best(naive, own)[0])
             if first_raised(nothing, other, within) is not None:
                 harmless = other
-    stopped = [name for name, _ in nothing.shares[:rank] if name in search.limits]
+    lower = nothing.shares[:rank]
+    stopped = [name for name, _ in lower if name in search.limits]
     return Buying(
         tenant=tenant,
         budget=budget,
@@ -159,6 +182,24 @@ def _found(search: Search, before: Outcome, budget: Fraction, tenant: str | None
             beyond(before, search.unit, name, search.limits[name], explained=at < EXPLAINED)
             for at, name in enumerate(stopped)
         ),
+        left=tuple(
+            Left(name, share, _unable(before, name, affordable))
+            for name, share in lower
+            if name not in search.limits
+        ),
         moved=moved,
         harmless=harmless,
     )
+
+
+def _unable(before: Outcome, tenant: str, offers: Sequence[Offer]) -> tuple[str, ...]:
+    """The jobs of the tenant that lack tasks, if none of these machines can run one of them."""
+    lack = [job for job in jobs_of(before, tenant) if not has_all(before.allocation, job)]
+    devices = before.input.cluster.devices
+    if any(
+        may_use(job, offer.machine) and whole_tasks(job, offer.machine.capacity, devices)
+        for job in lack
+        for offer in offers
+    ):
+        return ()
+    return tuple(job.name for job in lack)

@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 
 from fairlead.audit.finding import Input
-from fairlead.audit.outcome import Outcome, Rule, solve
+from fairlead.audit.outcome import Outcome, Rule, rule_of, solve
 from fairlead.audit.whatif.edits import Edit, Edited, apply_edits
 from fairlead.model.allocation import Allocation
 from fairlead.model.shares import JobShare
@@ -96,14 +96,14 @@ def what_if(
     given: Input,
     edits: Iterable[Edit],
     rule: str | Rule,
-    seen_as: Callable[[Input], Input] = lambda given: given,
+    solved: Callable[[Input, Rule], Outcome] = solve,
 ) -> WhatIf:
-    """The input beside the input with the changes, each solved as it is `seen_as`. Raises
+    """The input beside the input with the changes, both `solved` under the rule. Raises
     InputError where a change cannot be made, or the policy refuses one of the two."""
     edits = tuple(edits)
+    rule = rule_of(rule) if isinstance(rule, str) else rule
     made = apply_edits(given, edits)
-    before = solve(seen_as(given), rule)
-    return _compare(before, solve(seen_as(made.input), before.rule), made, edits)
+    return _compare(solved(given, rule), solved(made.input, rule), made, edits)
 
 
 def compare(before: Outcome, after: Outcome) -> WhatIf:

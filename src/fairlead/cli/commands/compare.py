@@ -83,7 +83,7 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
         raise InputError(mistakes)
     if len({rule.spec for rule in rules}) < 2:
         raise InputError(
-            f"{policies!r} is nothing to compare", "write two policies or more: tsf,drf"
+            f"{policies!r} names one policy, and two are compared", "write two or more: tsf,drf"
         )
     outcomes = [Outcome(rules[0].spec, allocate(cluster, jobs, rules[0]))]
     for rule in rules[1:]:

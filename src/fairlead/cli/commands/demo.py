@@ -29,13 +29,13 @@ PROBLEM = (
 )
 ANSWER = (
     "Count for each job the tasks that it could run alone in the cluster, on any machine: that is"
-    " a share of 1. Then let all shares rise together, twice as fast for whoever has twice the"
-    " weight, until something is used up; who can still rise goes on (TSF, task share fairness)."
+    " a share of 1. Then let all shares rise together, twice as fast for twice the weight, until"
+    " something is used up; those that can still rise go on (TSF, task share fairness)."
 )
 EXPLANATION = "Why does the language team have less than the others, and what would change that?"
 COMPARISON = (
     "DRF looks at one big machine: it promises `pretrain` 30 tasks, and there are 24 H100s."
-    " Constrained CDRF counts only the machines that a job may use, so whoever is picky gets less:"
+    " Constrained CDRF counts only the machines that a job may use, so a picky job gets less:"
     " `pretrain` keeps 9 of the 24."
 )
 

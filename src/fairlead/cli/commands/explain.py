@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.sharing.rules.registry import parse
 
     if _is_file(args.name, args.files):
+        _check_order(args.name, args.files)
         cluster, jobs = read_jobs([args.name, *args.files])
     elif args.files:
         cluster, jobs = read_jobs(args.files)
@@ -112,6 +113,14 @@ def _is_file(name: str, files: Sequence[str]) -> bool:
     from fairlead.files import ENDINGS
 
     return (not files or name.endswith(ENDINGS)) and Path(name).exists()
+
+
+def _check_order(first: str, files: Sequence[str]) -> None:
+    """Raises InputError where the job's name stands behind the files."""
+    *others, last = files or ("-",)
+    if last != "-" and not Path(last).exists():
+        right = " ".join(("fairlead explain", last, first, *others))
+        raise InputError(f"no such file: {last}", f"a job's name comes first: `{right}`")
 
 
 def _check_name(args: argparse.Namespace, outcome: Outcome, tenants: Sequence[str]) -> None:
@@ -171,7 +180,7 @@ def explain_job(
 
 def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, object]:
     """The explanation as `fairlead.explanation/1`."""
-    vain = [change for change in changes if tried and not change.raises]
+    useless = [change for change in changes if tried and not change.raises]
     return {
         "schema": SCHEMA,
         "policy": why.allocation.policy,
@@ -204,8 +213,8 @@ def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, 
             }
             for scarce in why.scarce
         ],
-        "changes": [_change_tree(change) for change in changes if change not in vain],
-        "in_vain": [_change_tree(change) for change in vain],
+        "changes": [_change_tree(change) for change in changes if change not in useless],
+        "without_effect": [_change_tree(change) for change in useless],
         "tried": tried,
     }
 
@@ -242,7 +251,7 @@ def tenant_tree(why: TenantExplanation) -> dict[str, object]:
         if own is None
         else {"unit": own.unit, "could": rounded(own.before), "has": rounded(own.after)},
         "changes": [_try_tree(one) for one in why.tries if not why.tried or one.raises],
-        "in_vain": [_try_tree(one) for one in why.tries if why.tried and not one.raises],
+        "without_effect": [_try_tree(one) for one in why.tries if why.tried and not one.raises],
         "tried": why.tried,
     }
 

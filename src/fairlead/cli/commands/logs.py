@@ -107,7 +107,7 @@ def _nothing_yet(job: str, tasks: Sequence[Task], done: bool) -> str:
     """Why there is no output: nothing has run."""
     name = escaped(job)
     if done:
-        return f"{name}: nothing of it ever ran"
+        return f"{name}: none of its tasks ever ran"
     return (
         f"{name}: nothing ran yet, {counted(len(tasks), 'task')} waiting (`fairlead why {name}`"
         " says why)"

@@ -155,7 +155,6 @@ def run(args: argparse.Namespace) -> int:
             lambda _, done: bar.update(len(done)),
             ray=args.on == "ray",
             show=not several,
-            beat=lambda: bar.update(0),
         )
     say_result(
         args.json,

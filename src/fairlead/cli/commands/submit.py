@@ -290,5 +290,11 @@ def _tasks(row: JobRow) -> str:
 
 
 def _ended(row: JobRow) -> str:
-    failed = f", {row.tasks.failed} failed" if row.tasks.failed else ""
-    return f"{done(row.tasks)} tasks done{failed}"
+    """How many tasks are done, and why not all: what is said of one that failed, or of the job."""
+    from fairlead.wire.jobs import JobDetail
+
+    reason = row.reason if isinstance(row, JobDetail) else None  # a list has none
+    said, _, of_task = escaped(reason or "").partition("; ")
+    first = f"{row.tasks.failed} failed" if row.tasks.failed else said
+    why = "; ".join(filter(None, (first, of_task)))
+    return f"{done(row.tasks)} tasks done" + (f", {why}" if why else "")

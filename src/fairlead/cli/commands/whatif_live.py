@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import say_answer, service_of
 from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.text.warnings_of_two import warnings_of_two
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped, number
 
@@ -29,15 +30,27 @@ def run_live(args: argparse.Namespace, changes: Mapping[str, Sequence[str]]) -> 
 
 
 def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
-    """Tables of tasks and shares before and after, then the sentences."""
+    """Tables of tasks and shares before and after, then the sentences and the warnings."""
     tree: dict[str, Any] = found.whatif
     for what, names in (("job", tree["jobs"]), ("tenant", tree["tenants"])):
+        # Of a job nothing is on a scale.
+        old = [row.get("after_by_scales_of_before", row["after"]) for row in names]
+        moved = any(one != row["after"] for one, row in zip(old, names, strict=True))
         rows = [
-            [escaped(row[what]), number(row["before"]), number(row["after"]), row["verdict"]]
-            for row in names
+            [
+                escaped(row[what]),
+                number(row["before"]),
+                number(row["after"]),
+                *[number(one)] * moved,
+                row["verdict"],
+            ]
+            for one, row in zip(old, names, strict=True)
         ]
         unit = "tasks" if what == "job" else "share"
-        yield from table([what, f"{unit} before", "after", ""], rows, "<>><", screen)
+        header = [what, f"{unit} before", "after", *["on the old scale"] * moved, ""]
+        yield from table(header, rows, "<>>" + ">" * moved + "<", screen)
         yield ""
     for sentence in found.sentences:
         yield from wrapped(f"{escaped(sentence)}.", screen)
+    for text in warnings_of_two(tree["warnings_before"], tree["warnings_after"]):
+        yield from wrapped(text, screen)

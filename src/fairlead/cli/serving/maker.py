@@ -214,6 +214,7 @@ class ServiceMaker:
             plan.mode,
             self._settings.read_every,
             plan.partition,
+            most_output=self._settings.kept_output,
         )
         self.notes = notes
         for each in warnings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.text.size_hints import size_hints
 from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
@@ -46,9 +47,11 @@ def allocation_lines(
     if notes:
         yield ""
         yield from (f"warning: {escaped(note)}" for note in notes)
-        yield from (
-            f"hint: {escaped(hint)}" for hint in typing_hints(cluster, jobs, allocation.jobs)
+        hints = (
+            *typing_hints(cluster, jobs, allocation.jobs),
+            *size_hints(cluster, jobs, allocation),
         )
+        yield from (f"hint: {escaped(hint)}" for hint in hints)
 
 
 def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:

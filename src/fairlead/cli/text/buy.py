@@ -70,7 +70,14 @@ def _stopped(found: Buying) -> Iterator[str]:
         else:
             would = f" Without {it} alone the share would not rise either."
         yield f"{start}: {is_reached}.{would}"
-    more = len(found.beyond) - STOPPED
+    for left in found.left[: STOPPED if found.rank is not None else 1]:
+        name, share = escaped(left.tenant), number(float(left.share))
+        jobs = listing(map(escaped, left.unable), most=3)
+        unable = f", and no machine that the money buys can run {jobs}" if jobs else ""
+        if unable or found.rank is not None:
+            yield f"No purchase that was solved raises the share of {name} ({share}){unable}."
+    more = max(len(found.beyond) - STOPPED, 0)
+    more += max(len(found.left) - STOPPED, 0) if found.rank is not None else 0
     if more > 0:
         yield f"Nor that of {counted(more, 'other tenant')} with less than the one below."
 
@@ -214,6 +221,14 @@ def purchase_tree(found: Buying) -> dict[str, object]:
                 "share_without": None if one.without is None else rounded(float(one.without)),
             }
             for one in found.beyond
+        ],
+        "left": [
+            {
+                "tenant": one.tenant,
+                "share": rounded(float(one.share)),
+                "unable": list(one.unable),
+            }
+            for one in found.left
         ],
     }
 

@@ -70,18 +70,18 @@ def explanation_lines(
                 screen,
             )
     useful = [change for change in changes if not tried or change.raises]
-    vain = [change for change in changes if change not in useful]
+    useless = [change for change in changes if change not in useful]
     texts = list(advice(cluster, why, useful, tried))
-    if texts or vain or (why.scarce and not why.satisfied):
+    if texts or useless or (why.scarce and not why.satisfied):
         yield ""
         yield screen.bold("What would raise it")
         for text in texts:
             yield from bullet(text, screen)
         if not texts:
             yield "  None of the small changes suggested by the prices."
-        if vain:
+        if useless:
             yield from wrapped(
-                f"Tried without effect: {listing(map(change_briefly, vain))}.", screen, "  "
+                f"Tried without effect: {listing(map(change_briefly, useless))}.", screen, "  "
             )
         if texts and not tried:
             text = "The input is large, so none was tried: `fairlead whatif` shares again with one."

@@ -92,8 +92,10 @@ def _raising(why: TenantExplanation, screen: Screen) -> Iterator[str]:
         yield from bullet(f"{_change(why, one, machine)}: {_brings(why, one)}", screen)
     if not useful:
         yield "  None of the small changes suggested by the prices."
-    if vain := [_briefly(one) for one in why.tries if one not in useful]:
-        yield from wrapped(f"Tried without effect: {listing(vain, most=_CHANGES)}.", screen, "  ")
+    if useless := [_briefly(one) for one in why.tries if one not in useful]:
+        yield from wrapped(
+            f"Tried without effect: {listing(useless, most=_CHANGES)}.", screen, "  "
+        )
     if not why.tried:
         text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
         yield from wrapped(text, screen, "  ")

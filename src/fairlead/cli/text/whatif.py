@@ -10,6 +10,7 @@ from fairlead.audit.whatif.compare import Bottleneck, Kind, Level, Moved, WhatIf
 from fairlead.audit.whatif.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
 from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.comparison import signed
+from fairlead.cli.text.warnings_of_two import warnings_of_two
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain
@@ -39,10 +40,8 @@ def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
     yield ""
     for text in summary(found):
         yield from wrapped(text, screen)
-    first, then = before.sentences(), after.sentences()
-    for text in dict.fromkeys([*first, *then]):
-        when = "" if text in first and text in then else " before" if text in first else " after"
-        yield from wrapped(f"warning{when}: {escaped(text)}", screen)
+    for text in warnings_of_two(before.sentences(), after.sentences()):
+        yield from wrapped(text, screen)
 
 
 def _size(given: Input) -> str:

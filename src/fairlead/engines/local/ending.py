@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost
 from fairlead.engines.local.environment import RUN
 from fairlead.engines.local.memory import limit_of
+from fairlead.engines.local.outputs import Missing
 from fairlead.engines.local.processes import (
     Process,
     children,
@@ -21,6 +22,12 @@ from fairlead.engines.local.processes import (
 from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
 from fairlead.model.words import amounts
+
+MISSING: Mapping[int, str] = {
+    Missing.BEYOND_LIMIT: "its output was longer than what is kept of one, and ends before its end",
+    Missing.NOT_WRITTEN: "some of its output could not be written down, as on a full disk",
+}
+"""What is said of outputs that are not whole."""
 
 SIGNALS = 64
 """A shell says 128 and the signal of a task that was killed by one of these."""
@@ -57,8 +64,10 @@ def end(
     killed = _signal(status.code)
     if killed:
         name = signal.Signals(killed).name if killed in set(signal.Signals) else str(killed)
-        return Ended(attempt, Cause.SIGNALLED, killed, time, claim.time, f"killed by {name}")
-    return Ended(attempt, Cause.EXITED, status.code, time, claim.time)
+        said = "; ".join(filter(None, (f"killed by {name}", MISSING.get(status.number))))
+        return Ended(attempt, Cause.SIGNALLED, killed, time, claim.time, said)
+    said = MISSING.get(status.number, "")
+    return Ended(attempt, Cause.EXITED, status.code, time, claim.time, said)
 
 
 def memory_message(assignment: Assignment | None, used: int | None) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlead.engines.interface import (
+    MOST_OUTPUT,
     Assignment,
     Attempt,
     Cause,
@@ -59,8 +60,8 @@ class LocalEngine:
 
     `state`: the service's folder, in which the engine has its own. `grace`: seconds between the
     gentle signal and the force. `limit_memory`: whether tasks that take more memory than their
-    demand are stopped. `notes`: what was found on this machine, in sentences; `warnings`: what is
-    otherwise than who describes a cluster may expect."""
+    demand are stopped. `most_output`: bytes that are kept of what an attempt writes. `notes`: what
+    was found on this machine, in sentences; `warnings`: what is otherwise than expected of it."""
 
     name = "local"
 
@@ -70,6 +71,7 @@ class LocalEngine:
         cluster: Cluster | None = None,
         grace: float = 10.0,
         limit_memory: bool = True,
+        most_output: int = MOST_OUTPUT,
     ) -> None:
         found = hardware.find()
         self.notes = list(found.notes)
@@ -77,8 +79,7 @@ class LocalEngine:
         if cluster is None:
             machines: tuple[Machine, ...] = (found.machine(),)
         else:
-            machines = cluster.machines
-            self.warnings = list(hardware.compare(cluster, found))
+            machines, self.warnings = cluster.machines, list(hardware.compare(cluster, found))
         self._nodes = {machine.name: Node(machine) for machine in machines}
         state = state.absolute()
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,9 +87,8 @@ class LocalEngine:
             self.notes.append(f"others can look into {state}: chmod 700 keeps tasks of users out")
         closed = [str(one) for one in state.parents if not one.stat().st_mode & 0o001]
         if closed and os.geteuid() == 0:
-            self.notes.append(
-                f"tasks as other users cannot pass {closed[0]}: chmod o+x it for them"
-            )
+            others = f"tasks as other users cannot pass {closed[0]}"
+            self.notes.append(f"{others}: chmod o+x it for them")
         base = state / "local"
         # Tasks as other users cannot pass the state folder, which is closed to them.
         self._records = Records(
@@ -108,14 +108,14 @@ class LocalEngine:
         self._groups = None if isinstance(had, NoGroups) else had
         self.notes += confinement(had, limit_memory)
         self._requests = SpawnRequests(
-            self._records, self._identity.name, machines, found.gpus, self._groups, limit_memory
+            *(self._records, self._identity.name, machines, found.gpus),
+            *(self._groups, limit_memory, most_output),
         )
         self._supervisor = self._new_supervisor()
 
     def _new_supervisor(self) -> Supervisor:
-        return Supervisor(
-            self._records, self._identity.name, self._grace, self._memory, self._groups
-        )
+        name = self._identity.name
+        return Supervisor(self._records, name, self._grace, self._memory, self._groups)
 
     def knows(self, identity: str | None) -> bool:
         return self._kept if identity is None else identity == self.identity
@@ -393,7 +393,7 @@ class LocalEngine:
 
     def take_faults(self) -> Sequence[str]:
         found, self._records.faults = self._records.faults, []
-        new = tuple(each for each in dict.fromkeys(found) if each not in self._told_faults)
+        new = tuple(one for one in dict.fromkeys(found) if one not in self._told_faults)
         if len(self._told_faults) > MOST_FAULTS:
             self._told_faults.clear()
         self._told_faults.update(new)

@@ -58,7 +58,8 @@ class Unclaimed(Enum):
 @dataclass(frozen=True, slots=True)
 class Status:
     """A task's end, as the shim wrote it. `broken`: the machine could not run it, for the reason of
-    this number; `missed`: its command could not be run."""
+    this number; `missed`: its command could not be run; `exit`: the number says what is missing of
+    its outputs."""
 
     kind: Literal["exit", "missed", "broken"]
     code: int

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from fairlead.engines.local.outputs import Outputs
 from fairlead.engines.local.record_file import create
 
 NO_FOLDER, CANNOT_RUN, NOT_FOUND = 125, 126, 127
@@ -62,6 +63,8 @@ class Order:
     """The folder of the attempt's control group, which is made."""
     limits: dict[str, str]
     """The contents of that folder's files."""
+    most_output: int
+    """Bytes of both outputs together."""
 
 
 def fork(order: Order, records: int, nothing: int) -> int:
@@ -108,22 +111,25 @@ def _run(order: Order) -> tuple[str, int]:
     if order.group is not None:
         _make_group(order.group, order.limits)
     heard, told = os.pipe()
+    uid = None if order.owner is None else order.owner.uid
+    outputs = Outputs(order.outputs, order.most_output, uid)
     child = os.fork()
     if child == 0:
         try:
-            _become(order, told)
+            _become(order, told, outputs.writing)
         finally:
             os._exit(BROKEN)
-    for descriptor in (told, *order.outputs):
-        os.close(descriptor)
+    os.close(told)
+    outputs.close_writing()
     line = os.read(heard, 100).decode()  # empty once exec closed the other end
     os.close(heard)
+    outputs.pass_on(child)
     _, status = os.waitpid(child, 0)
     if line:
         return line, int(line.split()[1])
     code = os.waitstatus_to_exitcode(status)
     code = code if code >= 0 else 128 - code  # as a shell tells of a signal
-    return f"exit {code} 0", code
+    return f"exit {code} {int(outputs.missing)}", code
 
 
 def _make_group(folder: str, limits: dict[str, str]) -> None:
@@ -132,11 +138,11 @@ def _make_group(folder: str, limits: dict[str, str]) -> None:
         Path(folder, name).write_text(value)
 
 
-def _become(order: Order, told: int) -> NoReturn:
+def _become(order: Order, told: int, outputs: tuple[int, int]) -> NoReturn:
     """Become the task, or tell why that cannot be."""
     kind, code = "broken", BROKEN
     try:
-        for number, descriptor in enumerate(order.outputs, 1):
+        for number, descriptor in enumerate(outputs, 1):
             os.dup2(descriptor, number)
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
         if order.group is not None:

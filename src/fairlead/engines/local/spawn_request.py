@@ -18,7 +18,8 @@ from fairlead.model.machine import Machine
 class SpawnRequests:
     """Makes requests of assignments. The machines' GPUs are counted through in their order.
 
-    `groups`: control groups for attempts, where they can be had; `memory`: whether it is limited.
+    `groups`: control groups for attempts, where they can be had; `memory`: whether it is limited;
+    `most_output`: bytes that are kept of what an attempt writes.
     """
 
     def __init__(
@@ -29,8 +30,9 @@ class SpawnRequests:
         gpus: Gpus,
         groups: Groups | None,
         memory: bool,
+        most_output: int,
     ) -> None:
-        self._records = records
+        self._records, self._most_output = records, most_output
         self._groups, self._memory = groups, memory
         self._engine = engine
         self._gpus = gpus
@@ -67,6 +69,7 @@ class SpawnRequests:
             someone,
             None if groups is None else groups.path(attempt),
             {} if groups is None else groups.limits(assignment, self._memory),
+            self._most_output,
         )
 
     def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:

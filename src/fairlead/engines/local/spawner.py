@@ -163,6 +163,7 @@ class Spawner:
                 owner,
                 message["group"],
                 message["limits"],
+                message["most_output"],
             )
             return fork(order, self._records, self._nothing)
         finally:

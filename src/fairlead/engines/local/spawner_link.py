@@ -43,6 +43,7 @@ class SpawnRequest:
     someone: Person | None
     group: str | None  # the folder of its control group, and what is written there
     limits: dict[str, str]
+    most_output: int  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class Spawner:
                 "owner": someone and (someone.uid, someone.gid, someone.groups),
                 "group": request.group,
                 "limits": request.limits,
+                "most_output": request.most_output,
             }
         )
 

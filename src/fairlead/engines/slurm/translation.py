@@ -246,5 +246,5 @@ def _general(picture: Picture) -> list[str]:
         )
     if not picture.associations:
         notes.append("no accounts were read: accounts have the weight 1, and no tree")
-    notes.append("QOS, priorities and what was used before have no part in the shares of now")
+    notes.append("QOS, priorities and past use do not count in these shares")
     return notes

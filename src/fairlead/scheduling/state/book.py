@@ -45,13 +45,11 @@ _SLOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Of a job: its scale, a held task in units of 1 / SHARE, whether any machine holds one, and
-    its signature."""
+    """Of a job: its scale, a held task in units of 1 / SHARE, and whether any machine holds one."""
 
     scale: float
     unit: int
     usable: bool
-    signature: np.uint64
 
 
 class Book:
@@ -193,8 +191,8 @@ class Book:
                 if words > self.state.words:
                     self.state.widen(words)
                 self.state.set_term(bit, holders[term])
-                self._classes = None
-                self._fitted.clear()
+                if self._classes is not None:
+                    self._classes = self._classes.with_term(self.state, bit)
         found = np.zeros(self.state.words, np.uint64)
         for bit in bits:
             found[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -204,25 +202,28 @@ class Book:
         """One job less asks for these terms. What nobody asks for makes no class of machines."""
         for bit in self.ids.drop_terms(terms):
             self._classes = None
-            self._fitted.clear()
             self.state.set_term(bit, np.zeros(int(self.state.header[0]["machines"]), bool))
 
     # Jobs
 
     def fitted(self, demand: Ints, needs: Words, spread: bool, name: str) -> Fitted:
-        """How one job fits the machines that are there now. Jobs that are alike are computed once.
-        Raises InputError where the policy has no scale for it."""
-        key = (demand.tobytes(), needs.tobytes(), spread)
+        """How one job fits the machines that are there now. Jobs that ask for as much and may use
+        as many machines of each capacity are computed once, whatever their constraints say: one
+        tenant can submit thousands of these. Raises InputError where the policy has no scale for
+        it."""
+        key = (demand.tobytes(), self.classes().having(needs[None, :]).tobytes(), spread)
         found = self._fitted.get(key)
         if found is None:
             scaled = self.scales(demand[None, :], needs[None, :], np.array([spread]), [name])
             found = self._fitted[key] = Fitted(
-                float(scaled.scale[0]),
-                int(scaled.unit[0]),
-                bool(scaled.usable[0]),
-                signatures(demand[None, :], needs[None, :], self.state.satisfied)[0],
+                float(scaled.scale[0]), int(scaled.unit[0]), bool(scaled.usable[0])
             )
         return found
+
+    def signature(self, demand: Ints, needs: Words) -> np.uint64:
+        """Where in a trie the job is to be."""
+        words = signatures(demand[None, :], needs[None, :], self.state.satisfied)
+        return np.uint64(words[0])
 
     def scales(self, demand: Ints, needs: Words, spread: Bools, names: Sequence[str]) -> Scaled:
         """The scales of jobs on the machines that are there now."""

@@ -10,9 +10,10 @@ import numpy as np
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.kernels.memory.state import Ints, State
-from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, NONE, UNLIMITED
 from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.scales import Scaler
+from fairlead.sharing.problem.problem import Bools, Floats
 
 
 def pool_weights(state: State, ids: Ids, scaler: Scaler) -> dict[int, float]:
@@ -20,8 +21,8 @@ def pool_weights(state: State, ids: Ids, scaler: Scaler) -> dict[int, float]:
 
     That is the largest share that one of its present jobs, or of those below it, could reach in
     the pool alone, in whole tasks and no more than the job has (Wang et al., Multi-resource fair
-    sharing for datacenter jobs with placement constraints, Theorem 1: w = k / h). A tenant of
-    which no job could run anything there weighs 1.
+    sharing for datacenter jobs with placement constraints, Theorem 1: w = k / h). A job that can
+    never run is no demand. A tenant of which no job could run anything there weighs 1.
     """
     return {
         t: _weight(state, ids, scaler, t, tenant.pool)
@@ -33,16 +34,36 @@ def pool_weights(state: State, ids: Ids, scaler: Scaler) -> dict[int, float]:
 def _weight(state: State, ids: Ids, scaler: Scaler, t: int, pool: tuple[str, ...]) -> float:
     jobs = _jobs_below(state, t)
     machines = np.array([ids.machines[name] for name in pool if name in ids.machines], np.int64)
-    jobs = jobs[state.job["scale"][jobs] > 0]
+    jobs = jobs[_could_run(state, jobs)]
     if not jobs.size or not machines.size:
         return 1.0
     spread = state.job["spread"][jobs] > 0
-    holds = np.floor(scaler.holds(state.demand[jobs], spread, state.capacity[machines]))
+    holds = scaler.holds(state.demand[jobs], spread, state.capacity[machines])
     lacking = state.needs[jobs][:, None, :] & ~state.satisfies[machines][None, :, :]
-    tasks = np.where(lacking.any(axis=2), 0.0, holds).sum(axis=1)
     total = state.job["total"][jobs]
-    tasks = np.where(total == UNLIMITED, tasks, np.minimum(tasks, total))
-    weight = float((tasks / state.job["scale"][jobs]).max())
+    return largest_share(
+        np.where(lacking.any(axis=2), 0.0, holds),
+        np.ones(len(machines), np.int64),
+        np.where(total == UNLIMITED, np.inf, total),
+        state.job["scale"][jobs],
+    )
+
+
+def _could_run(state: State, jobs: Ints) -> Bools:
+    """(J,) whether each could ever run: of one whose gang fits nowhere, if it has fewer tasks."""
+    rows = state.job[jobs]
+    few = (rows["total"] != UNLIMITED) & (rows["total"] < rows["gang"])
+    able: Bools = (rows["usable"] == 1) | ((rows["usable"] == ALONE) & few)
+    able &= rows["scale"] > 0
+    return able
+
+
+def largest_share(holds: Floats, count: Ints, total: Floats, scale: Floats) -> float:
+    """The largest share that one of these jobs could reach on so many machines of each kind, of
+    which one holds so many tasks of it (J, C), in whole tasks and no more than its `total`; 1 where
+    none could run anything."""
+    tasks = np.minimum(np.floor(holds) @ count, total)
+    weight = float((tasks / scale).max(initial=0))
     return weight if weight > 0 else 1.0
 
 

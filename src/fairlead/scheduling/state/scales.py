@@ -3,7 +3,7 @@ that are there now."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,12 +32,14 @@ AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Classes:
-    """Machines that are alike: capacity (C, R), terms (C, W), how many they are, and one each."""
+    """Machines that are alike: capacity (C, R), terms (C, W), how many they are, and one each;
+    `members`: all machines that are there, and the class of each."""
 
     capacity: Ints
     terms: Words
     count: Ints
     example: Ints
+    members: tuple[Ints, Ints] | None = None
     _having: dict[bytes, Ints] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -73,6 +75,21 @@ class Classes:
             len(keys), len(self.kinds[0])
         )
 
+    def with_term(self, state: State, term: int) -> Classes | None:
+        """The classes, now that there is a new term: the same ones, each of which has it or not;
+        None where it parts one. Sums are kept: nobody asked for it until now."""
+        if self.members is None:
+            return None
+        there, of = self.members
+        has = state.satisfies[there, term // 64] >> np.uint64(term % 64) & np.uint64(1) > 0
+        holders = np.bincount(of[has], minlength=len(self.count))
+        if ((holders > 0) & (holders < self.count)).any():
+            return None
+        same = replace(self, terms=state.satisfies[self.example])
+        for name in ("kinds", "_by_kind"):  # where a cached property keeps its value
+            same.__dict__[name] = getattr(self, name)
+        return same
+
 
 def classes(state: State) -> Classes:
     """The classes of the machines that are not gone."""
@@ -82,7 +99,9 @@ def classes(state: State) -> Classes:
     first, of = alike(rows)
     example = there[first]
     count = np.bincount(of, minlength=len(first))
-    return Classes(state.capacity[example], state.satisfies[example], count, example)
+    return Classes(
+        state.capacity[example], state.satisfies[example], count, example, members=(there, of)
+    )
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
+from fairlead.service.api.bodies import CLOSE
 from fairlead.service.api.keys import NOBODY_ASKED, caller_of
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import KNOWN, who_of
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import CLOSE, Api, RequestContext, slow_down
+from fairlead.service.api.request_context import Api, RequestContext, slow_down
 from fairlead.service.api.session import token_text
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind

@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from time import perf_counter, time_ns
+from time import perf_counter, thread_time, time_ns
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
 from pydantic import ValidationError
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
+from fairlead.service.api.bodies import receive
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.neighbours.limits import CHANGING, Buckets
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
@@ -56,9 +56,6 @@ OVERTAKEN = 10.0
 that goes on ends then, so that its reader looks for the one that leads."""
 
 BUSY = "of this sender take the loop's time"
-
-CLOSE = {"Connection": "close"}
-"""The rest of the body is not read, so nothing can follow on this connection."""
 
 
 def wall_clock() -> int:
@@ -100,6 +97,7 @@ class Api:
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
+        self.changing_places = Places(settings.connections, 1)
         self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
@@ -141,12 +139,6 @@ class Api:
         if isinstance(reply, Refused):
             raise of_reply(reply)
         return reply
-
-    async def compute(self, size: int, function: Callable[..., T], *args: object) -> T:
-        """Runs the function; in a thread if it has much to do."""
-        if self.settings.threads and size > LARGE:
-            return await asyncio.to_thread(function, *args)
-        return function(*args)
 
     async def fetch(self, function: Callable[[], T]) -> T:
         """Runs the function, which may have to ask a machine far away. It waits in threads
@@ -196,16 +188,38 @@ class RequestContext:
 
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
-        await self._slow_down_reading()
+        await self._slow_down_changing()
         api, size = self.api, weight(change)
-        if api.turns.has_rivals(self.who):  # who is alone takes time from nobody
-            await slow_down(api, api.changing.debt(self.who, api.clock()), BUSY)
         api.changing.spend(self.who, api.clock(), CHANGING * size)
         done = await api.ask(change)
         if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
             api.changing.spend(self.who, api.clock(), CHANGING * max(0, len(done.value.ids) - size))
         self.done = True
         return done
+
+    async def _slow_down_changing(self) -> None:
+        """Raises RefusalError where this sender's changes took too much time, and others ask too:
+        before any more of what he sends is looked at."""
+        await self._slow_down_reading()
+        if self.api.turns.has_rivals(self.who):  # who is alone takes time from nobody
+            await slow_down(self.api, self.api.changing.debt(self.who, self.api.clock()), BUSY)
+
+    async def compute(self, size: int, function: Callable[..., T], *args: object) -> T:
+        """Runs the function, which looks at what is to be changed; in a thread if it has much to
+        do, of one sender one at a time, and the time counts as his changes' does."""
+        api = self.api
+        if size <= LARGE or not api.settings.threads:
+            return function(*args)
+
+        def timed() -> tuple[T, float]:
+            began = thread_time()
+            return function(*args), thread_time() - began
+
+        async with api.changing_places.place(self.who):
+            await self._slow_down_changing()
+            found, seconds = await asyncio.to_thread(timed)
+            api.changing.spend(self.who, api.clock(), seconds)
+        return found
 
     async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
         """Runs the function on the service; `long`: it takes more than a moment. Raises
@@ -268,39 +282,7 @@ class RequestContext:
 
     async def body(self) -> bytes:
         """The body, no longer and no slower than is allowed. Raises RefusalError."""
-        api, settings = self.api, self.api.settings
-        said = self.request.headers.get("content-length", "0")
-        if self.request.headers.get("content-encoding", "identity").lower() != "identity":
-            raise RefusalError(
-                ErrorKind.WRONG_TYPE, "the body is compressed", "send it as it is", headers=CLOSE
-            )
-        if not said.isdecimal() or int(said) > settings.body_bytes:
-            raise self._too_large()
-        chunks: list[bytes] = []
-        size = 0
-        try:
-            async with asyncio.timeout(settings.body_seconds):
-                async for chunk in self.request.stream():
-                    size += len(chunk)
-                    api.held += len(chunk)
-                    if size > settings.body_bytes:
-                        raise self._too_large()
-                    if api.held > settings.bodies_bytes:
-                        raise RefusalError(
-                            ErrorKind.UNAVAILABLE, "too much is being sent at once", headers=CLOSE
-                        )
-                    chunks.append(chunk)
-        except TimeoutError as error:
-            raise RefusalError(
-                ErrorKind.SLOW,
-                f"the body did not come within {settings.body_seconds:g} seconds",
-                headers=CLOSE,
-            ) from error
-        except ClientDisconnect as error:
-            raise RefusalError(ErrorKind.BAD_REQUEST, "the body is not whole") from error
-        finally:
-            api.held -= size
-        return b"".join(chunks)
+        return await receive(self.request, self.api)
 
     async def read_body(self, model: type[A]) -> A:
         """The body, a JSON object, as a model. Raises RefusalError with every mistake."""
@@ -349,14 +331,6 @@ class RequestContext:
                     del streams[name]
 
         return _Ongoing(self, parts, headers, end)
-
-    def _too_large(self) -> RefusalError:
-        return RefusalError(
-            ErrorKind.TOO_LARGE,
-            f"the body is longer than {self.api.settings.body_bytes} bytes",
-            "send less at once",
-            headers=CLOSE,
-        )
 
 
 class _Ongoing(StreamingResponse):

@@ -15,9 +15,13 @@ from fairlead.service.journal.entry import (
     Store,
     TakenJournalError,
 )
+from fairlead.service.loop.midway import Midway, NoReaders, Readers
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
+
+SLICE = 50
+"""Entries that are folded before those who wait may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,16 @@ class PendingStep:
 
 class Committer:
     """`trouble`: why the journal cannot be written now; empty if it can. `stuck`: the step that
-    could not be written. `listeners` are called with entries that are durable and folded."""
+    could not be written. `listeners` are called with entries that are durable and folded.
+    `readers` read meanwhile."""
 
     def __init__(self, store: Store, records: Records, observer: Observer) -> None:
         self.trouble = ""
         self.stuck: PendingStep | None = None
         self.listeners: list[Listener] = []
+        self.readers: Readers = NoReaders()
         self._store, self._records, self._observer = store, records, observer
+        self._midway = Midway(records)
 
     def commit(self, pending: PendingStep) -> bool:
         """Makes a step durable and folds it; whether that was possible. One that was not is to be
@@ -44,7 +51,7 @@ class Committer:
         entries = pending.step.entries
         try:
             if entries:
-                with self._observer.measure(Timed.JOURNAL):
+                with self._observer.measure(Timed.JOURNAL), self.readers.lent(self._midway):
                     self._store.append(entries)
         except (TakenJournalError, CorruptJournalError):
             raise
@@ -53,8 +60,11 @@ class Committer:
             self.trouble, self.stuck = str(error), pending
             return False
         self.trouble, self.stuck = "", None
-        for entry, content in zip(entries, pending.step.contents, strict=True):
+        contents = zip(entries, pending.step.contents, strict=True)
+        for number, (entry, content) in enumerate(contents, 1):
             fold(self._records, entry, content)
+            if number % SLICE == 0:
+                self.readers.serve(self._midway)
         self._observer.count(Counted.ENTRIES, len(entries))
         return True
 

@@ -21,6 +21,7 @@ from fairlead.service.loop.commit import Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.intake import collect_inputs, next_time
 from fairlead.service.loop.machines import Machines
+from fairlead.service.loop.midway import Midway, NoReaders, Readers
 from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
@@ -87,6 +88,7 @@ class Service:
         self.shortening = None if keep is None else Shortening(store, keep, self.observer)
         if self.shortening is not None:
             self.snapshots.on_keep = self.shortening
+        self._readers: Readers = NoReaders()
         self._owns = self._begun = False
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
@@ -168,16 +170,8 @@ class Service:
                 begin(step, self.settings, self.engine)
         core = self.core = step.core
         self._begun = True
-        collect_inputs(step, news, self.machines, self.watch, self.observer, self.adoption)
-        # Last: the core says what a cancelled job's tasks are to do as things stand then.
-        values = [
-            self.adoption.refusal(each) or take_request(step, self.settings.limits, each)
-            for each in requests
-        ]
-        step.pass_time()
-        if step.has_events:
-            with self.observer.measure(Timed.DECIDE):
-                step.decide()
+        with self._readers.lent(Midway(self.records)):
+            values = self._make(step, news, requests)
         durable = self._finish(PendingStep(step, news.reports))
         if durable:
             self.snapshots.look(core, self.records)
@@ -185,6 +179,10 @@ class Service:
         if self.watch is not None:
             self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable) for value in values]
+
+    def serve_meanwhile(self, readers: Readers) -> None:
+        """From now on these may read of the records while a step is made."""
+        self._readers = self._committer.readers = readers
 
     def wake(self) -> int:
         """The time at which `step` is to be called though nothing comes in and no report is
@@ -204,6 +202,22 @@ class Service:
             self.snapshots.finish(self.core, self.records)
         self.engine.close()
         self.store.close()
+
+    def _make(
+        self, step: Step, news: EngineNews, requests: Sequence[Request]
+    ) -> list[Value | Refused]:
+        """Has the step do all there is to do. No record changes."""
+        collect_inputs(step, news, self.machines, self.watch, self.observer, self.adoption)
+        # Last: the core says what a cancelled job's tasks are to do as things stand then.
+        values = [
+            self.adoption.refusal(each) or take_request(step, self.settings.limits, each)
+            for each in requests
+        ]
+        step.pass_time()
+        if step.has_events:
+            with self.observer.measure(Timed.DECIDE):
+                step.decide()
+        return values
 
     def _clock(self, now: int) -> int:
         """The time of a step. It never goes back: where the clock did, it goes on from there."""

@@ -118,7 +118,7 @@ class Machines:
         if left:
             # What runs there still would not be counted: it is stopped first.
             step.cancels += left
-            self.problems[name] = f"{len(left)} tasks of before are being stopped"
+            self.problems[name] = f"{len(left)} earlier tasks are being stopped"
             return
         step.apply(MachineJoined(step.time, machine))
         if record is not None and (record.drained or record.quarantine):

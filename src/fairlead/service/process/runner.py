@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import cast
 
 from fairlead.engines.interface import FindsFaults, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
@@ -11,6 +13,7 @@ from fairlead.service.fairness.observer import Timed
 from fairlead.service.journal.entry import Standing
 from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
+from fairlead.service.loop.midway import Midway
 from fairlead.service.mailbox import Mailbox, answer
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.troubles import Change, Troubles
@@ -155,6 +158,7 @@ class Runner:
         if isinstance(service.engine, NotifiesNews):
             self._heralding = True
             service.engine.listen(self.door.wake)
+        service.serve_meanwhile(_Meanwhile(self.door))
         service.snapshots.aside = self._write_aside
         service.store.leader = self._address
         service.lease.ask()
@@ -174,6 +178,21 @@ class Runner:
         heard = self.service.trouble or self._heralding
         pause = LONGEST if heard else self._pause
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
+
+
+class _Meanwhile:
+    """Those who read through the door, while a step is made."""
+
+    def __init__(self, door: Mailbox[Driven]) -> None:
+        self._door = cast("Mailbox[Driven | Midway]", door)
+
+    def lent(self, service: Midway) -> AbstractContextManager[None]:
+        """They read by themselves."""
+        return self._door.lent(service)
+
+    def serve(self, service: Midway) -> None:
+        """They read now."""
+        self._door.serve_reads(service)
 
 
 def explained(failure: BaseException) -> FairleadError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import compress
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -19,13 +19,14 @@ from fairlead.audit.whatif.parse import read_edits
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.never import never_run, why_never
+from fairlead.model.never import why_never
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted, listing, number
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.present import Jobs, Machines, Tenants
 from fairlead.scheduling.state.scales import FIFO
+from fairlead.service.why.as_live import LiveInput, solve_as_live
 from fairlead.wire.fairness import WhatIfAnswer
 
 CHANGES = ("add", "remove", "weight", "drop_constraint", "set_demand", "set_limit")
@@ -39,10 +40,11 @@ MOST = 20_000
 
 @dataclass(frozen=True)
 class Present:
-    """The present of a moment: machines that take tasks, tenants, and jobs with what is left of
-    them (None: without end). Nothing in it changes later."""
+    """The present of a moment: machines, those of them that take tasks, tenants, and jobs with what
+    is left of them (None: without end). Nothing in it changes later."""
 
     machines: tuple[Machine, ...]
+    up: tuple[bool, ...]
     tenants: tuple[Tenant, ...]
     jobs: tuple[Job, ...]
     left: tuple[int | None, ...]
@@ -52,7 +54,7 @@ class Present:
 
 
 def take_present(core: Core, otherwise: Mapping[str, str] = NOTHING) -> Present:
-    """The machines that take tasks and the jobs with what is left of them: what waits and what is
+    """The machines that are there and the jobs with what is left of them: what waits and what is
     held. `otherwise`: names that the reader is told, where they are not the core's. Quick, and to
     be called in the loop's thread. Raises InputError where there are too many jobs."""
     jobs = Jobs(core)
@@ -66,7 +68,8 @@ def take_present(core: Core, otherwise: Mapping[str, str] = NOTHING) -> Present:
     endless, left = jobs.endless[there], (jobs.waiting + jobs.held)[there]
     held = jobs.held[there].tolist()
     return Present(
-        machines=tuple(compress(machines.values, machines.up.tolist())),
+        machines=machines.values,
+        up=tuple(machines.up.tolist()),
         tenants=Tenants(core).values,
         jobs=tuple(core.ids.job_at[slot] for slot in jobs.slot[there].tolist()),
         left=tuple(
@@ -79,53 +82,51 @@ def take_present(core: Core, otherwise: Mapping[str, str] = NOTHING) -> Present:
     )
 
 
-def input_of(present: Present) -> Input:
+def live_input_of(present: Present) -> LiveInput:
     """Makes the input of an allocation of what is present. The commands and environments of jobs
-    are left out, and so are jobs none of whose listed machines is there. To be called in any
-    thread. Raises InputError where there is nothing to share."""
+    are left out. To be called in any thread. Raises InputError where there is nothing to share."""
     machines = present.machines
-    if not machines:
+    if not any(present.up):
         raise InputError("no machine takes tasks now", "add one, or end its drain")
-    there = {machine.name for machine in machines}
-    jobs: list[Job] = []
-    runs: dict[str, int] = {}
-    for job, left, held in zip(present.jobs, present.left, present.held, strict=True):
-        if job.machines is None or any(name in there for name in job.machines):
-            jobs.append(_bare(job, present.otherwise.get(job.name, job.name), left, held, there))
-            runs[jobs[-1].name] = held
-    if not jobs:
+    if not present.jobs:
         raise InputError("no job is present", "submit one first")
+    there = {machine.name: None for machine in machines}
+    jobs: list[Job] = []
+    lost = []
+    for job, left, held in zip(present.jobs, present.left, present.held, strict=True):
+        name = present.otherwise.get(job.name, job.name)
+        if job.machines is not None and not any(each in there for each in job.machines):
+            lost.append(name)
+            job = replace(job, machines=None, exclude=tuple(there))
+        jobs.append(_bare(job, name, left, held, there))
     resources = {name for machine in machines for name in machine.capacity}
     devices = [name for name in present.devices if name in resources]
     tenants = [_tenant(tenant, there, resources) for tenant in present.tenants]
-    cluster = Cluster(machines, tenants, devices)
-    if any(job.gang > 1 for job in jobs):
-        # What runs of a gang that can start no more is all that its job asks for.
-        never = never_run(cluster, jobs)
-        jobs = [
-            replace(job, tasks=Fraction(runs[job.name]), gang=1)
-            if job.gang > 1 and runs[job.name] and job.name in never
-            else job
-            for job in jobs
-        ]
-    return Input(cluster, tuple(jobs))
+    names = [job.name for job in jobs]
+    return LiveInput(
+        Input(Cluster(machines, tenants, devices), tuple(jobs)),
+        idle=frozenset(
+            machine.name for machine, up in zip(machines, present.up, strict=True) if not up
+        ),
+        held=FrozenMap(dict(zip(names, present.held, strict=True))),
+        came=FrozenMap(
+            {name: (job.tasks, job.gang) for name, job in zip(names, present.jobs, strict=True)}
+        ),
+        lost=tuple(lost),
+    )
 
 
-def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
-    """The tenant with what is there of its pool, and limits of what there is."""
+def _tenant(tenant: Tenant, there: Collection[str], resources: set[str]) -> Tenant:
+    """The tenant with what is there of its pool, and limits of what there is. Where nothing of the
+    pool is there it weighs 1, as in the core."""
     pool = None
     if tenant.pool is not None:
-        pool = tuple(name for name in tenant.pool if name in there)
-        if not pool:
-            raise InputError(
-                f"no machine of the pool of {tenant.name} takes tasks now",
-                "ask again when one does",
-            )
+        pool = tuple(name for name in tenant.pool if name in there) or None
     limit = FrozenMap({name: tenant.limit[name] for name in tenant.limit if name in resources})
     return replace(tenant, pool=pool, limit=limit)
 
 
-def _bare(job: Job, name: str, left: int | None, held: int, there: set[str]) -> Job:
+def _bare(job: Job, name: str, left: int | None, held: int, there: Collection[str]) -> Job:
     """The job under this name with what shares depend on, and nothing else. Machines that are gone
     are off its lists; where too few tasks wait for a gang, each starts alone."""
     return Job(
@@ -141,57 +142,50 @@ def _bare(job: Job, name: str, left: int | None, held: int, there: set[str]) -> 
     )
 
 
-def in_whole_tasks(given: Input) -> Input:
-    """The input where jobs use only machines that hold a whole task, as in the service's exact
-    shares: a task in parts on machines that are too small would be counted, and never starts."""
-    kinds: dict[FrozenMap[Fraction], list[str]] = {}
-    for machine in given.cluster.machines:
-        kinds.setdefault(machine.capacity, []).append(machine.name)
-    small: dict[FrozenMap[Fraction], list[str]] = {}
-    jobs = []
-    for job in given.jobs:
-        if job.demand not in small:
-            small[job.demand] = [
-                name
-                for capacity, names in kinds.items()
-                if any(capacity.get(r, 0) < need for r, need in job.demand.items())
-                # One without any of a resource holds no part of a task either.
-                and all(capacity.get(r, 0) > 0 for r, need in job.demand.items() if need)
-                for name in names
-            ]
-        more = [name for name in small[job.demand] if name not in job.exclude]
-        jobs.append(replace(job, exclude=(*job.exclude, *more)) if more else job)
-    return replace(given, jobs=tuple(jobs))
-
-
-def _with_reasons(outcome: Outcome, given: Input, others: Collection[str]) -> Outcome:
+def _with_reasons(
+    outcome: Outcome, given: Input, live: LiveInput, others: Collection[str]
+) -> Outcome:
     """The outcome with the reasons why jobs can never run on the machines as they are; of the
     `others`, whose constraint is nobody's business, only that they cannot."""
     allocation = outcome.allocation
-    never = {share.name for share in allocation.jobs if share.nowhere is not None}
-    if not never:
+    none = {share.name for share in allocation.jobs if share.nowhere is not None}
+    if not none:
         return outcome
-    told = tuple(job for job in given.jobs if job.name in never and job.name not in others)
-    reasons = why_never(given.cluster, told)
+    never = why_never(given.cluster, tuple(job for job in given.jobs if job.name in none))
+    lost = {name for name in live.lost if name in never and _excluded_from_all(given, name)}
+    plain = (never.keys() & set(others)) | lost
     return replace(
         outcome,
         allocation=replace(
             allocation,
             jobs=tuple(
-                replace(share, nowhere=reasons.get(share.name)) if share.name in never else share
+                replace(share, nowhere=None if share.name in plain else never.get(share.name))
                 for share in allocation.jobs
             ),
             warnings=(
                 *allocation.warnings,
-                *(f"job {name} can never run" for name in sorted(never & set(others))),
+                *(f"job {name} can never run" for name in sorted(plain & set(others))),
+                *(
+                    f"job {name} can never run: none of the machines on its list is there"
+                    for name in sorted(lost - set(others))
+                ),
+                *(
+                    f"job {name} runs nothing: no machine that could run it takes tasks now"
+                    for name in sorted(none - never.keys())
+                ),
             ),
         ),
     )
 
 
+def _excluded_from_all(given: Input, name: str) -> bool:
+    """Whether the job, of whose listed machines none was there, still has that constraint."""
+    return any(job.name == name and job.exclude for job in given.jobs)
+
+
 def answer_what_if(
     time: int,
-    given: Input,
+    live: LiveInput,
     asked: Mapping[str, Sequence[str]],
     policy: str,
     others: Collection[str] = frozenset(),
@@ -201,7 +195,7 @@ def answer_what_if(
 
     It touches nothing that the loop owns."""
     try:
-        return _answer(time, given, asked, policy, others)
+        return _answer(time, live, asked, policy, others)
     except InputError as error:
         raise InputError([_of_all(mistake, others) for mistake in error.mistakes]) from None
 
@@ -215,7 +209,7 @@ def _of_all(mistake: Mistake, others: Collection[str]) -> Mistake:
 
 def _answer(
     time: int,
-    given: Input,
+    live: LiveInput,
     asked: Mapping[str, Sequence[str]],
     policy: str,
     others: Collection[str],
@@ -228,6 +222,7 @@ def _answer(
     if not any(asked.values()):
         raise InputError("nothing is changed", 'say what, as in add: ["4 x h01"]')
     texts = {name: asked.get(name, ()) for name in CHANGES}
+    given = live.input
     edits = read_edits(
         given,
         add=texts["add"],
@@ -237,11 +232,11 @@ def _answer(
         set_demand=texts["set_demand"],
         set_limit=texts["set_limit"],
     )
-    found = what_if(given, edits, policy, in_whole_tasks)
+    found = what_if(given, edits, policy, partial(solve_as_live, live))
     found = replace(
         found,
-        before=_with_reasons(found.before, given, others),
-        after=_with_reasons(found.after, found.made.input, others),
+        before=_with_reasons(found.before, given, live, others),
+        after=_with_reasons(found.after, found.made.input, live, others),
     )
     return WhatIfAnswer(time=time, whatif=tree(found), sentences=list(_sentences(found)))
 
@@ -254,7 +249,7 @@ def _sentences(found: WhatIf) -> Iterator[str]:
         if who:
             does = word if len(who) > 1 else word + "s"
             named = listing([f"{job.name} {_more(job)}" for job in who], most=3)
-            yield f"{counted(len(who), 'job')} {does}: {named} tasks"
+            yield f"{counted(len(who), 'job')} {does}, in tasks: {named}"
     same = sum(job.change == 0 for job in found.jobs)
     if same:
         yield f"{counted(same, 'job')} as before"

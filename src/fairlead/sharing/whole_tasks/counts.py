@@ -14,6 +14,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing.problem.problem import Ints, Problem, jobs_below
+from fairlead.sharing.whole_tasks.pieces import in_pieces
 
 LARGEST = 2**53
 """Amounts in units are below this, so that they are exact in floating point too."""
@@ -111,6 +112,11 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
     for name in problem.resources:
         needs = [job.demand.get(name, Fraction(0)) for job in ordered]
         has = [machine.capacity.get(name, Fraction(0)) for machine in examples]
+        if name in cluster.devices:
+            has = [Fraction(amount.__floor__()) for amount in has]
+            several = any(amount > 1 for amount in has)
+            takes = in_pieces(name, dict(zip(problem.job_names, needs, strict=True)), several)
+            needs = [takes[job] for job in problem.job_names]
         # Of what a machine has, only what whole tasks can take counts.
         unit = lcm(*(amount.denominator for amount in needs))
         column = [(amount * unit).__floor__() for amount in (*needs, *has)]
@@ -138,16 +144,15 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
             "make its tasks larger, or share divisible tasks",
         )
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
-    limits = _limits(cluster, problem, demand, units)
+    limits = _limits(cluster, problem, ordered)
     gang = np.array([job.gang for job in ordered], np.int64)
     written = {tenant.name: tenant.weight for tenant in cluster.tenants}
     weight = tuple(written.get(name) or Fraction(1) for name in problem.tree.names)
     return Counts(problem, demand, capacity, holds, most, problem.count, weight, gang, limits)
 
 
-def _limits(
-    cluster: Cluster, problem: Problem, demand: Ints, units: Sequence[int]
-) -> tuple[Cap, ...]:
+def _limits(cluster: Cluster, problem: Problem, jobs: Sequence[Job]) -> tuple[Cap, ...]:
+    """What each limit caps: amounts as jobs ask for them, also of devices."""
     tree = problem.tree
     node = {name: t for t, name in enumerate(tree.names)}
     below = jobs_below(tree)
@@ -155,10 +160,12 @@ def _limits(
     for tenant in cluster.tenants:
         for name, amount in tenant.limit.items():
             if name in problem.resources:
-                r = problem.resources.index(name)
-                use = np.zeros(len(demand), np.int64)
-                use[below[node[tenant.name]]] = demand[below[node[tenant.name]], r]
-                found.append(Cap(use, (amount * units[r]).__floor__()))
+                needs = [job.demand.get(name, Fraction(0)) for job in jobs]
+                unit = lcm(*(need.denominator for need in needs))
+                use = np.zeros(len(jobs), np.int64)
+                for j in below[node[tenant.name]]:
+                    use[j] = int(needs[j] * unit)
+                found.append(Cap(use, (amount * unit).__floor__()))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NoReturn
 
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InternalError
@@ -27,6 +28,7 @@ class Fits:
         }
         self._number = {group.index: len(group.machines) for group in classes}
         self._jobs = {job.name: job for job in jobs}
+        self._devices = cluster.devices
         self._seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
         parent = {tenant.name: tenant.parent for tenant in cluster.tenants}
         limits = {tenant.name: tenant.limit for tenant in cluster.tenants if tenant.limit}
@@ -86,7 +88,28 @@ class Fits:
         for resource, amount in held.items():
             if amount > machine.capacity.get(resource, Fraction(0)):
                 _fail(f"a packing takes {amount} {resource}, which {machine.name} does not have")
+        for resource in self._devices & held.keys():
+            self._check_devices(packing, machine, resource)
+
+    def _check_devices(self, packing: Packing, machine: Machine, resource: str) -> None:
+        """Puts all tasks onto devices, the largest first, each where there is room."""
+        needs = sorted(
+            (
+                need
+                for name, tasks in packing.jobs
+                if (need := self._jobs[name].demand.get(resource, Fraction(0)))
+                for _ in range(tasks)
+            ),
+            reverse=True,
+        )
+        whole = sum(need for need in needs if need >= 1)
+        free = [Fraction(1)] * (machine.capacity[resource] - whole).__floor__()
+        for need in (need for need in needs if need < 1):
+            at = next((at for at, room in enumerate(free) if room >= need), None)
+            if at is None:
+                _fail(f"{need} {resource} of a task is on no single device of {machine.name}")
+            free[at] -= need
 
 
-def _fail(what: str) -> None:
+def _fail(what: str) -> NoReturn:
     raise InternalError(f"the whole tasks do not fit: {what}")

@@ -6,10 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from typing import Protocol
 
 LINE_EVERY = 30.0
 """Seconds between lines where there is no terminal."""
+
+BEAT = 1.0
+"""Seconds between two looks at a bar's clock."""
 
 
 class Bar(Protocol):
@@ -36,10 +40,15 @@ class Lines:
         self._done = 0.0
         self._begun = clock()
         self._next = self._begun + LINE_EVERY
+        self._lock = Lock()  # a thread says that a long step goes on
 
     def update(self, n: float) -> None:
         """So many more are done; a line where the last one is long ago."""
-        self._done += n
+        with self._lock:
+            self._done += n
+            self._say()
+
+    def _say(self) -> None:
         now = self._clock()
         if now < self._next:
             return
@@ -63,16 +72,44 @@ def lasting(seconds: float) -> str:
 @contextmanager
 def progress(total: int | None, unit: str, *, wanted: bool = True) -> Iterator[Bar]:
     """A bar of so many units (None: not known), gone when the block ends; without a terminal
-    lines."""
+    lines. Both go on while one step of what is done takes long."""
     if not wanted:
         yield Silent()
         return
     if not sys.stderr.isatty():
-        yield Lines(total, unit)
+        lines = Lines(total, unit)
+        with _beating(lambda: lines.update(0), LINE_EVERY):
+            yield lines
         return
     from tqdm import tqdm
 
-    with tqdm(
-        total=total, unit=unit, unit_scale=True, leave=False, dynamic_ncols=True, file=sys.stderr
-    ) as bar:
+    with (
+        tqdm(
+            total=total,
+            unit=unit,
+            unit_scale=True,
+            leave=False,
+            dynamic_ncols=True,
+            file=sys.stderr,
+        ) as bar,
+        _beating(bar.refresh, BEAT),
+    ):
         yield bar
+
+
+@contextmanager
+def _beating(beat: Callable[[], object], every: float) -> Iterator[None]:
+    """Calls it now and then while the block runs, in a thread: whoever computes has no time to."""
+    over = Event()
+
+    def run() -> None:
+        while not over.wait(every):
+            beat()
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

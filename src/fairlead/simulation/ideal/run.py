@@ -13,6 +13,8 @@ import numpy as np
 from fairlead.model.errors import InputError
 from fairlead.scheduling.state.scales import FIFO
 from fairlead.sharing.rules.registry import scaled
+from fairlead.simulation.engine.progress import Bar
+from fairlead.simulation.engine.progress import progress as shown
 from fairlead.simulation.ideal.follow import Follow
 from fairlead.simulation.ideal.instance import Instance, build_instance
 from fairlead.simulation.ideal.kinds import Kind
@@ -48,6 +50,7 @@ def run_ideal(
     seed: int = 0,
     sinks: Sequence[Sink] = (),
     ties: int | None = None,
+    progress: bool = False,
 ) -> Result:
     """The workload under an ideal scheduler that is as fair as it may be by the policy's shares.
 
@@ -66,7 +69,8 @@ def run_ideal(
     try:
         for sink in sinks:
             sink.start(info)
-        end = run.all()
+        with shown(int(run.instance.tasks.sum()), "task", wanted=progress) as bar:
+            end = run.all(bar)
         for sink in sinks:
             sink.finish()
     except BaseException:
@@ -123,8 +127,8 @@ class _Run:
         self._over: list[tuple[int, int]] = []  # (job, when)
         self._closed: dict[int, Job] = {}
 
-    def all(self) -> int:
-        """Everything that happens; the time of the last event."""
+    def all(self, bar: Bar) -> int:
+        """Everything that happens; the time of the last event. The bar hears of tasks placed."""
         submit, turns = self.instance.submit, self.instance.turns
         coming, turning = 0, 0
         every = [sink.every for sink in self.sinks if sink.every]
@@ -152,8 +156,10 @@ class _Run:
             if coming > first:
                 self._submit(np.arange(first, coming))
             self._weigh()
+            before = self.placed
             for change in self.room.decide():
                 self._change(change)
+            bar.update(self.placed - before)
         self._tell_jobs()
         return self.now
 

@@ -160,7 +160,7 @@ def run_one(
     there = folder(study, policy, seed)
     sinks = sinks_of(study, there)
     if study.ideal is not None:
-        result = run_ideal(workload, study.ideal, policy, seed=seed, sinks=sinks)
+        result = run_ideal(workload, study.ideal, policy, seed=seed, sinks=sinks, progress=show)
     else:
         result = simulate(
             workload,

@@ -15,9 +15,6 @@ from fairlead.simulation.studies.on_ray import joined
 from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
 
-BEAT = 1.0
-"""Seconds between two looks at the clock while all workers are busy."""
-
 Listener = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
 
@@ -29,14 +26,11 @@ def run_study(
     *,
     ray: bool = False,
     show: bool = False,
-    beat: Callable[[], object] = lambda: None,
 ) -> list[Result]:
     """All runs of the study, seed by seed, in the order of its policies; those that were done
     before are not done again. Results do not depend on who does them, but for `seconds`.
 
-    `workers`: so many at once at most; None: as many as there are cores, on Ray in the cluster.
-    `beat` is called now and then while workers are waited for.
-    """
+    `workers`: so many at once at most; None: as many as there are cores, on Ray in the cluster."""
     found = {
         (policy, seed): result
         for seed in study.seeds
@@ -58,7 +52,7 @@ def run_study(
         most = workers or cores()
         parts = parts_of(study, most)
         if most > 1 and len(parts) > 1:
-            _in_processes(parts, min(most, len(parts)), hear, beat)
+            _in_processes(parts, min(most, len(parts)), hear)
         else:
             for part in parts:
                 hear(part, run_part(part, show=show))
@@ -70,18 +64,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_processes(
-    parts: Sequence[Part], workers: int, hear: Listener, beat: Callable[[], object]
-) -> None:
+def _in_processes(parts: Sequence[Part], workers: int, hear: Listener) -> None:
     with children.pool(workers) as pool:
         try:
             waiting = {pool.submit(_run_to_the_end, part): part for part in parts}
             while waiting:
-                ended, _ = wait(waiting, timeout=BEAT, return_when=FIRST_COMPLETED)
+                ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in ended:
                     hear(waiting.pop(future), future.result())
-                if not ended:
-                    beat()
         except BaseException:
             children.end(pool)
             raise

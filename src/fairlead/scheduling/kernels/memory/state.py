@@ -237,7 +237,8 @@ class State:
         word, bit = term // 64, np.uint64(1) << np.uint64(term % 64)
         column = self.satisfies[: len(holders), word]
         column[...] = np.where(holders, column | bit, column & ~bit)
-        there = np.isin(self.machine["state"][: len(holders)], THERE)
+        state = self.machine["state"][: len(holders)]
+        there = (state == THERE[0]) | (state == THERE[1])
         self.satisfied[term] = int((holders & there).sum())
         self._set_rows(RESOURCES + GRADES * self.resources + term, holders[None])
 

@@ -16,14 +16,6 @@ from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any
 
-MOST = 10_000
-"""Owners whose times are kept; of more, those are forgotten who are behind nobody."""
-
-
-REST = 4
-"""Rounds of the event loop from one stretch of an owner to his next: what is only on its way to its
-turn (a connection that is accepted, a head that is read) takes a round for each step."""
-
 RIVALS = 1.0
 """Seconds for which an owner who had a turn is thought to come again: so long all others rest after
 each stretch for as long as it took, and leave half of the processor to what he may have going on in

@@ -19,7 +19,14 @@ from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
-from fairlead.service.api.streams.feed import Feed, GoneError, before, earlier
+from fairlead.service.api.streams.feed import (
+    FRAMES,
+    Audience,
+    Feed,
+    GoneError,
+    before,
+    earlier,
+)
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import told_of
 from fairlead.service.records.names import LONGEST_FULL
@@ -30,8 +37,9 @@ from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, Events, 
 KINDS = {kind.value: kind for kind in EventKind}
 
 APART = 0.005
-"""Seconds between what is sent and the next, at least: what happens meanwhile goes together. A
-reader is woken for it, and so is this service, which may have more to do."""
+"""Seconds between what is sent and the next, at least, for each stream that its owner has: what
+happens meanwhile goes together. A reader is woken for it, and so is this service, which may have
+more to do."""
 
 MOST_BEFORE = 1000
 """Entries before now with which a stream may begin, for who knows of none."""
@@ -66,7 +74,7 @@ async def events(
         since = int(header[:20])
     feed = context.api.feed
     if since is None or since < 0:
-        since = max(0, await context.read(_now) + (since or 0))
+        since = max(0, feed.last + (since or 0))
     return context.ongoing(_stream(context, feed, since), HEADERS)
 
 
@@ -136,39 +144,42 @@ def _below(view: ServiceView, tenant: str) -> frozenset[str]:
     return frozenset(name for name in view.records.tenants if view.records.is_below(name, tenant))
 
 
-def _now(view: ServiceView) -> int:
-    return view.records.seq
-
-
 async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator[bytes]:
-    reader = _Reader(context)
-    clock, sent = asyncio.get_running_loop().time, 0.0
     # So that a reader knows at once that it is connected, and from where on.
     yield b": fairlead\nid: %d\n\n" % at
-    while await context.may_go_on():
-        try:
-            entries = feed.after(at)
-            if entries is None:
-                entries = await context.read_on(partial(earlier, seq=at))
+    with feed.audience(_audience(context)):
+        reader = _Reader(context)
+        clock, sent = asyncio.get_running_loop().time, 0.0
+        while await context.may_go_on():
+            try:
+                entries = feed.after(at)
                 if entries is None:
-                    return
-        except GoneError as error:
-            yield _line(GONE_EVENT, feed.last, f'{{"since":{feed.last},"why":"{error}"}}')
-            return
-        if not entries:
-            before = feed.last
-            await feed.changed(at, context.until_looked_up(context.api.settings.heartbeat_seconds))
-            if feed.last == before:
-                yield b": still here\n\n"
-            await asyncio.sleep(sent + APART - clock())
-            continue
-        at = entries[-1].seq
-        text = await reader.told(entries)
-        if text is None:
-            return
-        if text:
-            sent = clock()
-            yield text
+                    entries = await context.read_on(partial(earlier, seq=at))
+                    if entries is None:
+                        return
+            except GoneError as error:
+                yield _line(GONE_EVENT, feed.last, f'{{"since":{feed.last},"why":"{error}"}}')
+                return
+            if not entries:
+                before = feed.last
+                await feed.changed(
+                    at, context.until_looked_up(context.api.settings.heartbeat_seconds)
+                )
+                if feed.last == before:
+                    yield b": still here\n\n"
+                await asyncio.sleep(sent + APART * context.api.streams[context.who] - clock())
+                continue
+            at = entries[-1].seq
+            text = await reader.told(entries)
+            if text is None:
+                return
+            if text:
+                sent = clock()
+                yield text
+
+
+def _audience(context: RequestContext) -> Audience:
+    return context.caller.role, context.caller.tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +202,27 @@ class _Reader:
         self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
     async def told(self, entries: Sequence[Entry]) -> bytes | None:
-        """The events of these entries, as a stream tells them. None: nobody answers any more."""
-        found = await self.events(entries)
+        """The events of these entries, as a stream tells them; made once for an audience. None:
+        nobody answers any more."""
+        frames = self._visit.api.feed.frames(_audience(self._visit))
+        shown = [entry for entry in entries if entry.kind in KINDS]
+        told = {entry.seq: frames[entry.seq] for entry in shown if entry.seq in frames}
+        for entry in shown:
+            if entry.seq in told and entry.kind in (SUBMITTED, FORGOTTEN):
+                self._jobs.pop(_job(entry) or "", None)  # the name is another job's from there on
+        new = [entry for entry in shown if entry.seq not in told]
+        found = await self.events(new) if new else []
         if found is None:
             return None
-        return b"".join(
-            _line(event.kind.value, event.seq, event.model_dump_json(exclude_none=True))
+        made = {
+            event.seq: _line(event.kind.value, event.seq, event.model_dump_json(exclude_none=True))
             for event in found
-        )
+        }
+        frames.update(made)
+        while len(frames) > FRAMES:
+            frames.popitem(last=False)
+        told |= made
+        return b"".join(told[entry.seq] for entry in shown)
 
     async def events(self, entries: Sequence[Entry]) -> list[ServerEvent] | None:
         """The events of these entries; entries of other kinds are nobody's business. None: nobody

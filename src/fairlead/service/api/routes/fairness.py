@@ -32,7 +32,7 @@ from fairlead.service.why.answer import Taken, apart, explained, take
 from fairlead.service.why.can_run import can_run as try_job
 from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
-from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
+from fairlead.service.why.whatif import Present, answer_what_if, live_input_of, take_present
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import CanRunAsked, LiveAllocation, WhatIfAsked, WhyAnswer, WhyPriority
 
@@ -94,9 +94,9 @@ async def whatif(context: Enter) -> Response:
             lambda view: _get_input(view, context.caller, asked), long=True
         )
         if context.api.settings.threads:
-            given = await asyncio.to_thread(input_of, present)
+            given = await asyncio.to_thread(live_input_of, present)
         else:
-            given = input_of(present)
+            given = live_input_of(present)
         found = await context.api.solving.solve(answer_what_if, now, given, changes, policy, others)
     return context.answer(found)
 
@@ -131,9 +131,9 @@ async def allocation(context: Enter) -> Response:
         try:
             present, policy, time = await context.read(look, long=True)
             if context.api.settings.threads:
-                given = await asyncio.to_thread(input_of, present)
+                given = await asyncio.to_thread(live_input_of, present)
             else:
-                given = input_of(present)
+                given = live_input_of(present)
             found = await context.api.solving.solve(draw_present, time, given, policy)
         except InputError as error:  # a page shows what is there, and why there is no more
             found = LiveAllocation(time=now, problem=str(error))

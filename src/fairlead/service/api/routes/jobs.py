@@ -86,7 +86,7 @@ async def submit(
             f"the {KEY_HEADER} is not one to {LONGEST_KEY} printable ASCII characters",
         )
     body = await context.body()
-    jobs = await context.api.compute(len(body), jobs_of, body, media, context.api.settings)
+    jobs = await context.compute(len(body), jobs_of, body, media, context.api.settings)
     done = await context.ask(SubmitJobs(context.caller, jobs, key, strict))
     accepted = done.value
     if not isinstance(accepted, SubmittedJobs):

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice, takewhile
 from threading import Lock
 
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
+from fairlead.service.requests import Role
 
 CHUNK = 100
 """Entries that are handed out at once."""
+
+FRAMES = 2000
+"""Entries whose frames are kept for an audience: as many as its streams are apart, mostly."""
+
+Audience = tuple[Role, str | None]
+"""Those who are told the same of an entry."""
+
+Frames = OrderedDict[int, bytes]
+"""What an audience is told of entries, by their seq."""
 
 OLDEST = "the journal no longer holds what came then"
 
@@ -35,6 +45,8 @@ class Feed:
         self._waiting: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._last = 0
+        self._frames: dict[Audience, Frames] = {}
+        self._open: Counter[Audience] = Counter()
 
     @property
     def last(self) -> int:
@@ -91,6 +103,23 @@ class Feed:
                 return None
             begin = first - self._kept[0].seq
             return list(islice(self._kept, begin, begin + last + 1 - first))
+
+    @contextmanager
+    def audience(self, audience: Audience) -> Iterator[None]:
+        """Keeps the frames of an audience as long as it has streams."""
+        self._open[audience] += 1
+        try:
+            yield
+        finally:
+            self._open[audience] -= 1
+            if not self._open[audience]:
+                del self._open[audience]
+                self._frames.pop(audience, None)
+
+    def frames(self, audience: Audience) -> Frames:
+        """What the audience was told of the last entries. What it may see of one does not change:
+        tenants stay below their parents."""
+        return self._frames.setdefault(audience, OrderedDict())
 
     async def changed(self, seq: int, seconds: float) -> None:
         """Returns when there is something after that entry, at the latest after so many seconds."""

@@ -1,0 +1,115 @@
+"""Reads in the midst of a step: of the records at once, of all else once it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+
+from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.memory import MemoryStore
+from fairlead.service.loop.commit import SLICE
+from fairlead.service.loop.loop import Service
+from fairlead.service.loop.midway import Midway
+from fairlead.service.mailbox import Mailbox, UnsettledError
+from fairlead.service.process.runner import Driven, Runner
+from fairlead.service.requests import Done, SubmitJobs
+from tests.engines.fake import FakeEngine
+from tests.service.loop.stage import ADMIN, Stage, job
+from tests.service.process.test_runner import LONG
+
+
+class Slow(MemoryStore):
+    """A journal that takes its time."""
+
+    def __init__(self, stage: Stage) -> None:
+        stage.place.writer = None
+        super().__init__(stage.place)
+        self.slow = False
+        self.writes, self.may_end = threading.Event(), threading.Event()
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        if self.slow:
+            self.writes.set()
+            assert self.may_end.wait(LONG)
+        super().append(entries)
+
+
+def test_records_are_read_while_a_step_is_written_and_all_else_after_it() -> None:
+    stage = Stage()
+    store = Slow(stage)
+    stage.service = Service(store, FakeEngine(stage.world, stage.faults), stage.settings)
+    door: Mailbox[Driven] = Mailbox()
+    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
+    runner.start()
+
+    async def played() -> None:
+        store.slow = True
+        asked = asyncio.ensure_future(door.ask(SubmitJobs(ADMIN, (job("x"),))))
+        await asyncio.to_thread(store.writes.wait, LONG)
+        here = threading.current_thread()
+
+        def jobs(service: Driven) -> tuple[int, bool]:
+            return len(service.records.jobs), threading.current_thread() is here
+
+        def present(service: Driven) -> int:
+            assert service.core is not None
+            return len(service.core.ids.jobs)
+
+        assert await asyncio.wait_for(door.read(jobs), LONG) == (0, True)
+        waits = asyncio.ensure_future(door.read(present))
+        long = asyncio.ensure_future(door.read(present, long=True))
+        await asyncio.sleep(0.05)
+        assert not any(each.done() for each in (waits, long, asked))
+        store.may_end.set()
+        assert await asyncio.wait_for(waits, LONG) == await asyncio.wait_for(long, LONG) == 1
+        assert isinstance(await asyncio.wait_for(asked, LONG), Done)
+
+    try:
+        asyncio.run(played())
+    finally:
+        store.may_end.set()
+        assert runner.stop(LONG)
+
+
+class Recorder:
+    """Who reads meanwhile, and how many jobs there are then."""
+
+    def __init__(self) -> None:
+        self.found: list[int] = []
+        self.lent_now = False
+
+    @contextmanager
+    def _lent(self) -> Iterator[None]:
+        self.lent_now = True
+        yield
+        self.lent_now = False
+
+    def lent(self, _service: Midway) -> AbstractContextManager[None]:
+        return self._lent()
+
+    def serve(self, service: Midway) -> None:
+        assert not self.lent_now  # a record is changed by now
+        self.found.append(len(service.records.jobs))
+
+
+def test_who_waits_reads_between_the_entries_of_a_large_step() -> None:
+    stage, readers = Stage(), Recorder()
+    stage.step()
+    stage.service.serve_meanwhile(readers)
+    stage.submit(*(job(f"x{n}") for n in range(5 * SLICE)))
+    assert len(readers.found) >= 5
+    assert 0 < readers.found[0] <= SLICE
+    assert readers.found == sorted(readers.found)
+
+
+def test_nothing_but_records_is_there_in_the_midst_of_a_step() -> None:
+    stage = Stage()
+    midway = Midway(stage.service.records)
+    for name in dir(stage.service):
+        if not name.startswith("_") and name != "records":
+            with pytest.raises(UnsettledError):
+                getattr(midway, name)
