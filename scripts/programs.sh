@@ -21,7 +21,7 @@ has_chromium() { command -v chromium >/dev/null; }
 
 has_slurm() {
   local program
-  for program in munged slurmctld slurmd sbatch slurmdbd mariadbd; do
+  for program in munged slurmctld slurmd sbatch slurmdbd mariadbd my_print_defaults; do
     PATH="$PATH:/usr/sbin" command -v "$program" >/dev/null || return 1
   done
 }
@@ -31,7 +31,7 @@ need_programs() {
   local names=() packages=()
   has_postgres || { names+=(PostgreSQL) && packages+=(postgresql); }
   has_chromium || { names+=(Chromium) && packages+=(chromium); }
-  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge slurmdbd mariadb-server-core); }
+  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge slurmdbd mariadb-server-core mariadb-client-core); }
   [ ${#packages[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     say "Not installed: ${names[*]} (Debian: apt-get install ${packages[*]}); their tests are left out."

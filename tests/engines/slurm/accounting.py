@@ -16,8 +16,8 @@ PATIENCE = 60.0
 MEMORY = Path("/dev/shm")
 """Where the database's files are: on a disk that is busy they take ten seconds more."""
 
-PROGRAMS = ("slurmdbd", "mariadbd", "mariadb-install-db", "sacctmgr", "sshare")
-"""What it needs beside a cluster (Debian: slurmdbd, mariadb-server)."""
+PROGRAMS = ("slurmdbd", "mariadbd", "my_print_defaults", "sacctmgr", "sshare")
+"""What it needs beside a cluster (Debian: slurmdbd, mariadb-server-core, mariadb-client-core)."""
 
 CONF = """\
 DbdHost=localhost

@@ -55,7 +55,9 @@ def accounted() -> Iterator[Ground]:
     """Twelve nodes, with slurmdbd; its accounts are those of `ACCOUNTS`."""
     missing = missing_programs(*accounting.PROGRAMS)
     if missing:
-        pytest.skip(f"{', '.join(missing)}: not there (Debian: slurmdbd, mariadb-server-core)")
+        pytest.skip(
+            f"{', '.join(missing)}: not there (Debian: slurmdbd, mariadb-server-core, mariadb-client-core)"
+        )
     made = Ground(BEST, ACCOUNTS)
     yield made
     made.down()

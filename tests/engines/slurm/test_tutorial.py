@@ -24,7 +24,7 @@ BLOCK = re.compile(
 def test_observe_then_order_one_partition_then_back_again(slurm: Ground, tmp_path: Path) -> None:
     observe, order, back = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
     tools = Path(sys.executable).parent
-    state = {"FAIRLEAD_STATE": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    state = {"FAIRLEAD_STATE": str(tmp_path / "state")}
     environment = slurm.environment | state
     environment["PATH"] = f"{tools}:{environment['PATH']}"
 
