@@ -56,7 +56,8 @@ def accounted() -> Iterator[Ground]:
     missing = missing_programs(*accounting.PROGRAMS)
     if missing:
         pytest.skip(
-            f"{', '.join(missing)}: not there (Debian: slurmdbd, mariadb-server-core, mariadb-client-core)"
+            f"{', '.join(missing)}: not there (Debian: slurmdbd, mariadb-server-core,"
+            " mariadb-client-core)"
         )
     made = Ground(BEST, ACCOUNTS)
     yield made
