@@ -177,7 +177,6 @@ def test_a_working_folder_that_was_removed_is_said(
     assert err == "error: the working folder was removed; change to one that is there\n"
 
 
-
 def test_an_interruption_ends_with_its_own_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
