@@ -276,7 +276,7 @@ def draw(results: Mapping[str, Any], file: Path) -> None:
     from fairlead.simulation.report.plots import COLOURS, STYLE
 
     with mpl.rc_context({**STYLE, "svg.hashsalt": "side"}):
-        figure = Figure(figsize=(10.4, 5.2), layout="constrained")
+        figure = Figure(figsize=(10.4, 2.4 * len(results)), layout="constrained")
         panels = figure.subplots(len(results), len(GROUPS), sharex=True, sharey=True, squeeze=False)
         for line, (mode, result) in zip(panels, results.items(), strict=True):
             for panel, group, colour in zip(line, GROUPS, COLOURS, strict=False):
