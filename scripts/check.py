@@ -9,9 +9,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from scripts.times import grown
@@ -50,13 +49,13 @@ examples:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the gate: its name, its command, and what it says in the list of `--help`. Steps of
-    one turn run side by side, turn after turn."""
+    """A step of the gate: its name, its command, and what it says in the list of `--help`. Steps
+    run side by side, each as soon as the one is over that it needs."""
 
     name: str
     command: tuple[str, ...]
     purpose: str
-    turn: int
+    needs: str = ""
     shown: bool = False  # what it says comes as it says it, and also where it passes
 
 
@@ -80,19 +79,19 @@ class Outcome:
 
 
 def steps(parts: Sequence[str] = tuple(PARTS), pytest: Sequence[str] = ()) -> list[Step]:
-    """All steps, in the order in which they run: the quick ones first, the chosen parts of the
-    tests at last. `pytest`: what is said to it."""
+    """All steps: the quick ones first, the chosen parts of the tests at last, which begin when the
+    core is compiled and while types are still checked. `pytest`: what is said to it."""
     python = (sys.executable, "-m")
     imports = (sys.executable, "-c", LINT_IMPORTS, "--no-logo")
     purpose = "; ".join(PARTS[part] for part in parts)
     tests = (*python, "pytest", "--quiet", *TIMES, *pytest, *places(parts))
     return [
-        Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting", 0),
-        Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter", 1),
-        Step("imports", imports, "import directions", 2),
-        Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)", 3),
-        Step("kernels", (sys.executable, "scripts/compile.py", "tests"), "compiles the core", 3),
-        Step("+".join(parts), tests, purpose, 4, shown=True),
+        Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting"),
+        Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter"),
+        Step("imports", imports, "import directions"),
+        Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),
+        Step("kernels", (sys.executable, "scripts/compile.py", "tests"), "compiles the core"),
+        Step("+".join(parts), tests, purpose, needs="kernels", shown=True),
     ]
 
 
@@ -141,12 +140,18 @@ def run(step: Step) -> Outcome:
 
 
 def run_all(chosen: Sequence[Step]) -> list[Outcome]:
-    """Runs the steps, turn after turn."""
-    outcomes: list[Outcome] = []
-    for _, group in groupby(chosen, key=lambda step: step.turn):
-        with ThreadPoolExecutor() as threads:
-            outcomes += threads.map(run, list(group))
-    return outcomes
+    """Runs the steps side by side, each after the one that it needs, if that is chosen."""
+    started: dict[str, Future[Outcome]] = {}
+
+    def run_after(step: Step) -> Outcome:
+        if step.needs in started:
+            started[step.needs].result()
+        return run(step)
+
+    with ThreadPoolExecutor(max_workers=len(chosen)) as threads:
+        for step in chosen:
+            started[step.name] = threads.submit(run_after, step)
+    return [each.result() for each in started.values()]
 
 
 def repair() -> None:

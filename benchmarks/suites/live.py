@@ -37,6 +37,7 @@ def cases(options: Options) -> list[Case]:
         *(_exact(waiting, 50 if quick else 1_000, seed) for waiting in _sizes(quick)),
         _local(60 if quick else 1_500),
         *_ray(20 if quick else 2_000),
+        _slurm(20 if quick else 400),
         _recovery(*((3_000, 300) if quick else (1_000_000, 100_000))),
         _memory(2_000 if quick else 1_000_000),
         *(_start(tenants) for tenants in ((1, 100) if quick else (1, 10_000))),
@@ -86,6 +87,14 @@ def _ray(tasks: int) -> list[Case]:
             target,
         ),
     ]
+
+
+def _slurm(tasks: int) -> Case:
+    """Ours may take 1 / 0.8 of the time of submitting held jobs and releasing them in one batch."""
+    size = {"tasks": tasks}
+    ours = Call("the engine alone", "benchmarks.live_slurm:ours", size)
+    hand = Call("by hand, released in one batch", "benchmarks.live_slurm:by_hand", size)
+    return Case("slurm/engine", size, ours, hand, Target(ratio=0.8))
 
 
 def _recovery(entries: int, behind: int) -> Case:

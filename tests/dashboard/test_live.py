@@ -421,6 +421,13 @@ def test_the_page_recovers_when_the_service_was_killed(
     place.client.cancel("after")
 
 
+def test_every_view_is_tried() -> None:
+    main = (FOLDER / "live" / "main.js").read_text(encoding="utf-8")
+    table = main.partition("const VIEWS = {")[2].partition("};")[0]
+    made = re.findall(r'^  "?([\w-]+)"?: \{ make: ', table, re.MULTILINE)
+    assert set(made) == {re.split(r"[/?]", view)[0] for view in VIEWS}
+
+
 @pytest.mark.parametrize("width", [360, 900, 1400])
 def test_every_view_fits_its_screen(
     place: Place, signed_in: Callable[..., Page], width: int

@@ -95,7 +95,7 @@ function slurm_job_modify(job, record, partition, uid)
   local here, _ = is_placed(record.partition)
   local there, _ = is_placed(job.partition)
   if there then return slurm.ERROR end
-  if here and (job.partition ~= nil or job.req_nodes ~= nil
+  if here and (job.partition ~= nil or job.req_nodes ~= nil or job.comment ~= nil
       or job.priority ~= slurm.NO_VAL or job.begin_time ~= 0) then
     return slurm.ERROR
   end

@@ -41,6 +41,7 @@ def priority(slurm: Ground, number: str) -> str:
         ("update", "JobId={}", "Priority=100"),
         ("update", "JobId={}", "Partition=main"),
         ("update", "JobId={}", "Nice=-100"),
+        ("update", "JobId={}", "Comment=fairlead:another:1.0.1"),
         ("top", "{}"),
     ],
     ids=" ".join,

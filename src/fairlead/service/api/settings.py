@@ -15,6 +15,10 @@ class ApiSettings:
     """The same, from one address; not behind a proxy. For one more, one without a token ends."""
     tenant_connections: int = 64
     """The same, of one tenant's tokens; one more counts as one without a token."""
+    handshakes: int = 1000
+    """Of TLS that have begun and not ended. For one more, the oldest ends."""
+    address_handshakes: int = 256
+    """The same, from one address; not behind a proxy."""
     head_seconds: float = 30.0
     """Within which a connection has sent the head of a request."""
     head_bytes: int = 32 * 2**10

@@ -6,7 +6,7 @@ import os
 import signal
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost
-from fairlead.engines.slurm.placing.batch import NO_FOLDER
+from fairlead.engines.slurm.placing.batch import NO_FOLDER, TAKEN
 from fairlead.engines.slurm.reading.values import SlurmJob
 
 SIGNALS = 64
@@ -16,6 +16,7 @@ FAILED_NODE = frozenset({"NODE_FAIL", "BOOT_FAIL"})
 
 BY_HAND = "it was cancelled in Slurm"
 UNKNOWN = "Slurm does not know it any more, and its script wrote no end down"
+UNWRITTEN = "its script wrote no end down"
 
 End = tuple[str, int, int]
 
@@ -53,7 +54,19 @@ def end_of(
         return Ended(attempt, Cause.SIGNALLED, signal.SIGTERM, over, started, BY_HAND)
     if os.WIFSIGNALED(job.exit):
         return _killed(attempt, os.WTERMSIG(job.exit), over, started)
-    return _exited(attempt, os.waitstatus_to_exitcode(job.exit), over, started)
+    # Slurm's code may be that of another run, which found no permit.
+    return Lost(attempt, True, UNWRITTEN, machine_at_fault=False)
+
+
+def may_write(job: SlurmJob) -> bool:
+    """Whether the script of a job that is over ended by itself, and so wrote its end down."""
+    own = not os.WIFSIGNALED(job.exit) and not found_none(job)
+    return job.state in ("COMPLETED", "FAILED") and own
+
+
+def found_none(job: SlurmJob) -> bool:
+    """Whether it is over because its attempt's permit was gone."""
+    return job.state == "FAILED" and job.exit == TAKEN << 8
 
 
 def _unstarted(attempt: Attempt, job: SlurmJob | None, stopped: Cause | None) -> Ended | Lost:

@@ -11,7 +11,7 @@ from threading import RLock
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost
 from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
 from fairlead.engines.slurm.placing.controller import Controller, RefusedError, Submission
-from fairlead.engines.slurm.placing.ends import end_of
+from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import is_there, still_waits
 from fairlead.engines.slurm.placing.people import CannotRunError, person
@@ -30,6 +30,13 @@ IMPOSSIBLE = frozenset(
     {"BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig"}
 )
 """Slurm's reasons of jobs that never start on the node that was chosen."""
+
+AGAIN = 30.0
+"""Seconds after which a job that was cancelled and is still there is cancelled again: slurmctld may
+have lost that."""
+
+DELAY = 60.0
+"""Seconds until a file that a node wrote is seen here: a shared file system keeps what it knew."""
 
 OWN_HOLD = "JobHeldUser"
 """Slurm's reason of a job that `job_submit.lua` holds when it is submitted."""
@@ -51,6 +58,7 @@ class Rounds:
         self.tasks, self.picture = Tasks(), Picture("", "", (), (), (), frozenset())
         self._folder, self._controller, self._partition = folder, controller, partition
         self._limit, self._lock, self._clock = limit, lock, clock
+        self._rows: dict[int, tuple[Attempt, SlurmJob]] = {}  # with a claim of this engine
         self._faults: list[str] = []
         self._told: set[str] = set()
 
@@ -110,9 +118,9 @@ class Rounds:
         return never
 
     def go_round(self, reading: bool = True) -> None:
-        """Submits, cancels, reads if that is due, and reports."""
+        """Submits; if a reading is due, reads, reports, and cancels. What is cancelled was just
+        seen to be ours: numbers of jobs that slurmctld has lost are given again."""
         self._submit()
-        self._cancel()
         if not reading:
             return
         # Before the reading: what starts meanwhile is no start that slurmctld does not know of.
@@ -139,21 +147,25 @@ class Rounds:
         self, attempt: Attempt, assignment: Assignment | None, rows: dict[Attempt, SlurmJob]
     ) -> Task:
         """An attempt as it is found in the folder and in Slurm."""
-        note, job = self._folder.note(attempt), rows.get(attempt)
+        note = self._folder.note(attempt)
+        known, job = self._rows.get(note.number, (None, None))
+        job = job if known == attempt else rows.get(attempt)
         task = Task(attempt, assignment, Phase.GIVEN, since=self._clock())
-        task.number = note.number or (0 if job is None else job.number)
+        task.number = note.number if job is None else job.number
         task.stopped = Cause(note.stopped) if note.stopped else None
         task.started = self._folder.started(attempt)
         return task
 
     def _by_attempt(self) -> dict[Attempt, SlurmJob]:
-        """The newest job of each attempt."""
-        found: dict[Attempt, SlurmJob] = {}
-        for job in self.picture.jobs:
-            attempt = claimed(job.comment, self._folder.identity)
-            if attempt is not None and (attempt not in found or found[attempt].number < job.number):
-                found[attempt] = job
-        return found
+        """The first job of each attempt, and rather one that found its permit."""
+        found = sorted(self._rows.items(), key=lambda each: (found_none(each[1][1]), each[0]))
+        return {attempt: job for _, (attempt, job) in reversed(found)}
+
+    def _job(self, task: Task) -> SlurmJob | None:
+        """The task's job. One of its number may be another's: slurmctld gives those again that it
+        has lost."""
+        attempt, job = self._rows.get(task.number, (None, None))
+        return job if attempt == task.attempt else None
 
     def _submit(self) -> None:
         room = self._limit - len(self.picture.jobs)
@@ -201,7 +213,7 @@ class Rounds:
             stopping = [
                 task
                 for task in self.tasks.of(Phase.GIVEN)
-                if task.stopped is not None and not task.cancelled
+                if task.stopped is not None and self._is_to_be_cancelled(task)
             ]
             for task in stopping:
                 self._folder.revoke(task.attempt)
@@ -209,33 +221,40 @@ class Rounds:
         self._controller.cancel([*(task.number for task in stopping if task.number), *strays])
         with self._lock:
             for task in stopping:
-                task.cancelled = True
+                task.cancelled = self._clock()
+
+    def _is_to_be_cancelled(self, task: Task) -> bool:
+        """Whether Slurm has its job, and was not told of late."""
+        job = self._job(task)
+        there = job is not None and (still_waits(job) or job.state in RUNNING)
+        return there and (task.cancelled is None or self._clock() - task.cancelled > AGAIN)
 
     def _strays(self) -> list[int]:
         """Jobs with a claim of this engine that no task stands for."""
         known = {task.attempt: task.number for task in self.tasks.known.values()}
         return [
-            job.number
-            for job in self.picture.jobs
-            if (attempt := claimed(job.comment, self._folder.identity)) is not None
-            and (still_waits(job) or job.state in RUNNING)
-            and known.get(attempt) != job.number
+            number
+            for number, (attempt, job) in self._rows.items()
+            if (still_waits(job) or job.state in RUNNING) and known.get(attempt) != number
         ]
 
     def _read(self) -> None:
         self.picture = self._controller.read()
+        self._rows = {
+            job.number: (attempt, job)
+            for job in self.picture.jobs
+            if (attempt := claimed(job.comment, self._folder.identity)) is not None
+        }
 
     def _has_started(self, task: Task) -> bool:
         return task.started is not None or self._folder.started(task.attempt) is not None
 
     def _look(self, begun: Collection[Attempt]) -> None:
         """Compares each task with its job. `begun`: those that had started before the reading."""
-        rows = {job.number: job for job in self.picture.jobs}
         release: list[str] = []
         with self._lock:
             for task in self.tasks.of(Phase.GIVEN):
-                job = rows.get(task.number) if task.number else None
-                self._look_at(task, job, task.attempt in begun, release)
+                self._look_at(task, self._job(task), task.attempt in begun, release)
         self._controller.change(release)
 
     def _look_at(self, task: Task, job: SlurmJob | None, begun: bool, release: list[str]) -> None:
@@ -254,15 +273,16 @@ class Rounds:
             self._look_at_time(task)
         elif started is not None:
             # Slurm had it over in its records: what it runs still, its node ends when it reports.
-            if task.missing == 0 and self._is_settled(task):
+            if self._is_settled(task) and not self._is_on_its_way(task, job):
                 self._finish(task, job, started)
         elif self._folder.revoke(task.attempt):
             self._finish(task, job, None)
 
     def _look_at_waiting(self, task: Task, job: SlurmJob, begun: bool, release: list[str]) -> None:
         if begun:
-            # It ran, and slurmctld has lost that: it must not run again.
-            self.stop(task, task.stopped or Cause.SIGNALLED)
+            # Without its permit it does not run again; its node ends what runs when it reports.
+            task.late = "slurmctld has lost that it ran"
+            task.stopped = task.stopped or Cause.STOPPED
             return
         if job.priority == 0 and job.reason == OWN_HOLD and not task.released:
             task.released = True
@@ -292,14 +312,20 @@ class Rounds:
         machine = None if task.assignment is None else task.assignment.machine
         return machine is None or is_there(self.picture, machine)
 
+    def _is_on_its_way(self, task: Task, job: SlurmJob) -> bool:
+        """Whether the end that its script wrote may not be seen here yet."""
+        if self._folder.end(task.attempt) is not None or not may_write(job):
+            return False
+        return self._clock() - job.ended < DELAY
+
     def _finish(self, task: Task, job: SlurmJob | None, started: int | None) -> None:
         now = int(self._clock() * 1e6)
         end = None if started is None else self._folder.end(task.attempt)
         over = end_of(task.attempt, job, started, end, task.stopped, now)
         if started is None and task.refusal:
             over = Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, task.refusal)
-        elif started is None and task.late:
-            over = Lost(task.attempt, False, task.late, machine_at_fault=False)
+        elif task.late and not isinstance(over, Lost) and end is None:
+            over = Lost(task.attempt, started is not None, task.late, machine_at_fault=False)
         silent = task.silent
         self.tasks.finish(task, over)
         if silent:

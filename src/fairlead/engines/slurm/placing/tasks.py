@@ -20,9 +20,9 @@ class Phase(Enum):
 @dataclass
 class Task:
     """An attempt. `assignment` None: nobody says any more what it was. `silent`: nobody expects it,
-    so it is stopped and not reported. `cancelled`: Slurm was told. `missing`: readings in a row
-    without its job. `since`: when Slurm was given it, in seconds. `released`: its hold was lifted.
-    `refusal`: why it can never start on its node; `late`: why it does not start there now."""
+    so it is stopped and not reported. `cancelled`: when Slurm was told so. `missing`: readings in a
+    row without its job. `since`: when Slurm was given it, in seconds. `released`: its hold was
+    lifted. `refusal`: why it can never start on its node; `late`: why it does not now."""
 
     attempt: Attempt
     assignment: Assignment | None
@@ -30,7 +30,7 @@ class Task:
     number: int = 0
     stopped: Cause | None = None
     silent: bool = False
-    cancelled: bool = False
+    cancelled: float | None = None
     missing: int = 0
     since: float = 0.0
     released: bool = False
