@@ -59,15 +59,6 @@ class Step:
     shown: bool = False  # what it says comes as it says it, and also where it passes
 
 
-VERSIONS = Step(
-    "versions",
-    (sys.executable, "-m", "tests.engines.slurm.versions"),
-    "newer versions of Slurm (`--all`)",
-    5,
-    shown=True,
-)
-
-
 @dataclass(frozen=True)
 class Outcome:
     """How a step ended: the time on the clock, and that of processors, of all that it started."""
@@ -197,7 +188,11 @@ def chosen_steps(asked: argparse.Namespace, extra: list[str], left_out: Path) ->
     if parts:
         names += ["kernels", every[-1].name]
     chosen = [step for step in every if step.name in names]
-    return [*chosen, *([VERSIONS] if asked.all else [])]
+    if asked.all:  # after the tests, which have clusters of their own
+        newer = (sys.executable, "-m", "tests.engines.slurm.versions")
+        named = "newer versions of Slurm"
+        chosen.append(Step("versions", newer, named, needs=every[-1].name, shown=True))
+    return chosen
 
 
 def search(words: Sequence[str]) -> int:
