@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from math import inf, isnan, nan
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import InputError
+from fairlead.model.names import natural
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs, Size
@@ -53,6 +55,17 @@ def test_runs_are_read_with_tsf_first(folder: Path) -> None:
     assert [(run.policy, run.seed) for run in found.runs] == [("tsf", 0), ("tsf", 1), ("drfh", 0)]
     assert list(found.series()) == ["tsf", "drfh"]
     assert found.workload == "table-ii"
+
+
+def test_a_time_of_few_samples_says_so(folder: Path) -> None:
+    runs = read_folder(folder).runs
+    hourly = [replace(run, result=run.result | {"sampled": 3600 * 10**6}) for run in runs]
+    assert figures.few_samples(hourly, 2.5 * 3600) == (
+        " Samples are 60.0 min apart, so that is from 3 of them: `fairlead simulate --sample TIME`"
+        " takes more."
+    )
+    assert figures.few_samples(hourly, 30 * 3600) == ""
+    assert figures.few_samples(hourly, inf) == ""
 
 
 def test_another_policy_comes_first_if_asked(folder: Path) -> None:
@@ -336,7 +349,7 @@ def test_large_bars_are_on_their_axis() -> None:
 
 
 def test_names_with_numbers_are_in_the_order_of_the_numbers() -> None:
-    assert sorted(["job10", "job9", "a", "10", "9"], key=figures.natural) == [
+    assert sorted(["job10", "job9", "a", "10", "9"], key=natural) == [
         "9", "10", "a", "job9", "job10",
     ]  # fmt: skip
 

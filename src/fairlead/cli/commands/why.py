@@ -23,7 +23,6 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument("job", metavar="JOB", help="the job's name")
     parser.add_argument(
         "--priority",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow as pa
 
 from fairlead.scheduling.state.scales import FIFO, Classes, Scaler
 from fairlead.sharing.present import Snapshot, Tenants
-from fairlead.simulation.measure.distance import Distance, Sample, Summary
+from fairlead.simulation.measure.distance import Sample, Summary, sample_now, summary_of
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import RunInfo, Sink
 from fairlead.simulation.measure.tables import Form, Table
@@ -39,33 +38,30 @@ class Distances(Sink):
         self.path = None if path is None else Path(path)
         self._table: Table | None = None
         self._run: RunInfo | None = None
-        self._distance: Distance | None = None
+        self._samples: list[Sample] = []
         self._whose: list[str | None] = []
 
     def start(self, run: RunInfo) -> None:
         self._run = run
-        self._distance = None
-        self._whose = []
+        self._samples, self._whose = [], []
         if self.path is not None:
             self._table = Table(self.path, DISTANCE)
 
     def sample(self, moment: Moment) -> None:
         assert self._run is not None  # start() comes first
-        tenants = tenants_of(self._run.workload, moment)
-        if self._distance is None:
-            self._distance = Distance(tenants)
         now = snapshot_of(self._run.workload, moment)
         if self._run.policy == FIFO:
             now = replace(now, scale=tsf_scale(self._run.workload, moment))
-        found = self._distance.sample(now, tenants)
+        found = sample_now(now, tenants_of(self._run.workload, moment))
         if found is not None:
+            self._samples.append(found)
             # Now, because a job's name is forgotten when it is over.
-            self._whose.append(self._name(found))
+            self._whose.append(None if found.whose is None else self._name(found.whose))
 
     def finish(self) -> None:
         if self._table is None:
             return
-        samples = self._distance.samples if self._distance else []
+        samples = self._samples
         self._table.write(
             {
                 "time": [sample.time for sample in samples],
@@ -83,24 +79,20 @@ class Distances(Sink):
             self._table.abandon()
 
     @property
-    def summary(self) -> Summary | None:
-        """The sum of all samples; None where there was none."""
-        return self._distance.summary() if self._distance else None
+    def summary(self) -> Summary:
+        """The sum of all samples."""
+        return summary_of(self._samples)
 
     def figures(self) -> tuple[float | None, float | None]:
         """The mean RMSE and the largest shortfall, in percent; None where nothing was sampled."""
-        summary = self.summary
-        if summary is None or summary.largest is None or isnan(summary.rmse):
-            return None, None
-        return summary.rmse, summary.largest.shortfall
+        found = self.summary
+        return (found.rmse, found.largest.shortfall) if found.largest else (None, None)
 
-    def _name(self, sample: Sample) -> str | None:
+    def _name(self, whose: int) -> str:
         assert self._run is not None  # start() comes first
-        if sample.whose is None:
-            return None
-        if sample.whose.tenant >= 0:
-            return self._run.workload.tenants[sample.whose.tenant].name
-        return self._run.job_name(sample.whose.job)
+        return (
+            self._run.workload.tenants[whose].name if whose >= 0 else self._run.job_name(-1 - whose)
+        )
 
 
 def tsf_scale(workload: Workload, moment: Moment) -> Floats:

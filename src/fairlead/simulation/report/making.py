@@ -97,7 +97,8 @@ def _tables(folder: Folder, jobs: dict[str, Jobs], until: float) -> tuple[Table,
         figures.row_of(name, runs, jobs.get(name), until) for name, runs in folder.series().items()
     )
     speed = figures.speed_ups(jobs)
-    return (main_table(rows, until), *((speed_table(speed),) if speed else ()))
+    few = figures.few_samples(folder.runs, until)
+    return (main_table(rows, until, few), *((speed_table(speed),) if speed else ()))
 
 
 def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
@@ -243,6 +244,7 @@ def _rest(folder: Folder, until: float) -> str:
     return (
         f" By {duration(until)} {figures.MOST:.0%} of the jobs of all runs are finished; the time"
         f" from then on, to {duration(last)} at most, is not drawn."
+        + figures.few_samples(folder.runs, until)
     )
 
 
