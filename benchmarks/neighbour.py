@@ -1,6 +1,6 @@
 """What a tenant's requests take while its neighbour does all that it can.
 
-    python -m benchmarks.neighbour --seconds 10 [--only lists why] [--markdown]
+    python -m benchmarks.neighbour --seconds 10 [--only lists why] [--tls] [--markdown]
 
 A service of its own, two tenants with 100 jobs each that wait. The victim asks for its job, its
 list and (every 25th time) why its job waits, one after the other, on a connection each; before each
@@ -16,6 +16,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -42,6 +43,8 @@ KINDS = {
     "why": "/v1/jobs/victim-1/why",
 }
 
+_TLS: ssl.SSLContext | None = None
+
 Times = dict[str, list[float | None]]
 
 
@@ -50,9 +53,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS))
+    parser.add_argument("--tls", action="store_true", help="with a certificate of its own")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--load", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.tls:
+        global _TLS  # noqa: PLW0603  one for all threads that attack
+        _TLS = ssl.create_default_context()
+        _TLS.check_hostname, _TLS.verify_mode = False, ssl.CERT_NONE
     if args.load:
         os.nice(19)
         name, address, token = args.load
@@ -63,6 +71,8 @@ def main() -> None:
         (place / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
         words = [sys.executable, "-m", "fairlead", "serve", "--state", str(place / "state")]
         words += ["--cluster", str(place / "cluster.yaml"), "--listen", "127.0.0.1:0"]
+        if args.tls:
+            words += _certificate(place)
         service = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             _measure(place / "state", args.seconds, args.only, markdown=args.markdown)
@@ -87,7 +97,7 @@ def _measure(state: Path, seconds: float, attacks: list[str], *, markdown: bool)
     for attack in attacks:
         for kind, times in _times(address, tokens["victim"], seconds).items():
             alone[kind] += times
-        words = [sys.executable, "-m", "benchmarks.neighbour"]
+        words = [sys.executable, "-m", "benchmarks.neighbour", *(["--tls"] if _TLS else [])]
         loud = subprocess.Popen([*words, "--load", attack, address, tokens["loud"]])
         try:
             time.sleep(2)
@@ -97,6 +107,25 @@ def _measure(state: Path, seconds: float, attacks: list[str], *, markdown: bool)
             loud.wait()
         time.sleep(2)
     _show(rows, markdown=markdown)
+
+
+def _certificate(folder: Path) -> list[str]:
+    """The options of a service with TLS."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    made = [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=x",
+        "-keyout",
+    ]
+    subprocess.run(["openssl", *made, key, "-out", cert], check=True, capture_output=True)
+    return ["--tls-cert", str(cert), "--tls-key", str(key)]
 
 
 def _show(rows: list[tuple[str, Times]], *, markdown: bool) -> None:
@@ -214,11 +243,23 @@ def _idle(address: str, _: str) -> None:
     _together(300, wait)
 
 
+def _churn(address: str, _: str) -> None:
+    """Connections that are opened, secured where that is so, and closed, without a word."""
+
+    def come_and_go(_: int) -> None:
+        host, port = address.split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as far:
+            if _TLS is not None:
+                _TLS.wrap_socket(far).close()
+
+    _together(8, come_and_go)
+
+
 def _strangers(address: str, _: str) -> None:
     """Without a token that is good, on connections that are kept."""
 
     def guess(_: int) -> None:
-        connection = http.client.HTTPConnection(address, timeout=60)
+        connection = _connection(address, 60)
         while True:
             connection.request("GET", "/v1/jobs", headers={"Authorization": "Bearer fl_loud_no"})
             connection.getresponse().read()
@@ -235,6 +276,7 @@ ATTACKS: dict[str, Callable[[str, str], None]] = {
     "slow-readers": _slow_readers,
     "idle": _idle,
     "strangers": _strangers,
+    "churn": _churn,
     "submissions": _submissions,  # the last one: it leaves jobs that wait
 }
 
@@ -251,9 +293,15 @@ def _together(number: int, what: Callable[[int], object]) -> None:
         threading.Thread(target=again, args=(n,)).start()
 
 
+def _connection(address: str, seconds: float) -> http.client.HTTPConnection:
+    if _TLS is None:
+        return http.client.HTTPConnection(address, timeout=seconds)
+    return http.client.HTTPSConnection(address, timeout=seconds, context=_TLS)
+
+
 def _ask(address: str, token: str, method: str, path: str, body: object = None) -> bytes:
     """The body of an answer. Raises ValueError where it is refused."""
-    connection = http.client.HTTPConnection(address, timeout=120)
+    connection = _connection(address, 120)
     try:
         headers = {"Content-Type": "application/json"}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}

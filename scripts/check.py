@@ -40,6 +40,7 @@ examples:
   ./check lint types               some steps
   ./check --fix                    format and repair what the linter can, then check
   ./check --cases 20               twenty times as many random instances
+  ./check --all                    with newer versions of Slurm, each in a folder of its own
   ./check tests -- -k certificate  arguments for pytest
   ./check search --minutes 30      new inputs, worlds, sequences and kills, with the seed of
                                    whatever is wrong
@@ -165,6 +166,7 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("step", nargs="*", help="`fast`, or the steps to run (default: all)")
     parser.add_argument("--cases", type=int, default=1, help="times as many random instances")
+    parser.add_argument("--all", action="store_true", help="with newer versions of Slurm, as root")
     parser.add_argument("--fix", action="store_true", help="format and repair first")
     asked = parser.parse_args(own)
     for name in asked.step:
@@ -185,7 +187,12 @@ def chosen_steps(asked: argparse.Namespace, extra: list[str], left_out: Path) ->
     every = steps(parts, words)
     if parts:
         names += ["kernels", every[-1].name]
-    return [step for step in every if step.name in names]
+    chosen = [step for step in every if step.name in names]
+    if asked.all:  # after the tests, which have clusters of their own
+        newer = (sys.executable, "-m", "tests.engines.slurm.versions")
+        named = "newer versions of Slurm"
+        chosen.append(Step("versions", newer, named, needs=every[-1].name, shown=True))
+    return chosen
 
 
 def search(words: Sequence[str]) -> int:

@@ -1,7 +1,9 @@
 # Programs that the tests start, and no part of Fairlead: sourced by ./check.
 #
 # need_programs   installs Debian's packages of those that are missing, where it may (as root):
-#                 PostgreSQL for the journal, Chromium for the dashboard, Slurm for its engine.
+#                 PostgreSQL for the journal, Chromium for the dashboard, Slurm for its engine,
+#                 with the database of its accounts.
+# need_debootstrap   installs what makes folders with Debian's newer suites, for `./check --all`.
 # need_node       installs what tests/dashboard/node locks: the compiler that checks the types of
 #                 the dashboard's modules, and the rules of accessibility.
 #
@@ -19,7 +21,7 @@ has_chromium() { command -v chromium >/dev/null; }
 
 has_slurm() {
   local program
-  for program in munged slurmctld slurmd sbatch; do
+  for program in munged slurmctld slurmd sbatch slurmdbd mariadbd my_print_defaults; do
     PATH="$PATH:/usr/sbin" command -v "$program" >/dev/null || return 1
   done
 }
@@ -29,7 +31,7 @@ need_programs() {
   local names=() packages=()
   has_postgres || { names+=(PostgreSQL) && packages+=(postgresql); }
   has_chromium || { names+=(Chromium) && packages+=(chromium); }
-  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge); }
+  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge slurmdbd mariadb-server-core mariadb-client-core); }
   [ ${#packages[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     say "Not installed: ${names[*]} (Debian: apt-get install ${packages[*]}); their tests are left out."
@@ -49,6 +51,12 @@ need_programs() {
     return
   fi
   rm -f "$log"
+}
+
+need_debootstrap() {
+  command -v debootstrap >/dev/null && return
+  say "Installing debootstrap, for folders with newer versions of Slurm."
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends debootstrap >/dev/null </dev/null
 }
 
 need_node() {

@@ -24,6 +24,11 @@ def test_all_steps_are_run_where_none_is_named_and_tests_are_one_pool() -> None:
     assert [step.name for step in steps() if step.needs] == ["live+docs+tests"]
 
 
+def test_newer_versions_of_slurm_are_run_where_they_are_asked_for() -> None:
+    assert names("--all") == [*names(), "versions"]
+    assert names("lint", "--all") == ["lint", "versions"]
+
+
 def test_tests_find_the_core_compiled() -> None:
     assert names("docs") == ["kernels", "docs"]
     assert names("lint", "types") == ["lint", "types"]

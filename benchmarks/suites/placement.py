@@ -176,7 +176,7 @@ def distance(of: dict[str, Any], rule: str, seed: int) -> Measured:
         measured = Distances(of["every"] * SECOND)
         options = Chosen(until=of["until"] * SECOND, advise=of["advise"] * SECOND)
         simulate(workload, placement=rule, sinks=[measured], options=options)
-        if measured.summary is None or measured.summary.largest is None:
+        if measured.summary.largest is None:
             raise RuntimeError("nobody was there at any sample")
         return measured.summary
 
@@ -217,7 +217,7 @@ def reserving(of: dict[str, Any], rule: str, seed: int, after: int | None) -> Me
             options=Chosen(reserve_after=after, until=until),
         )
         summary = measured.summary
-        if summary is None or summary.largest is None:
+        if summary.largest is None:
             raise RuntimeError("nobody was there at any sample")
         jobs = kept.jobs_kept
         delay = np.where(jobs.first_start == NEVER, until - jobs.submitted, jobs.delay) / SECOND

@@ -17,7 +17,7 @@ LARGER = {"choosy-schedulers.svg", "kdf-table1.svg"}
 
 
 def picture(*panels: object) -> Picture:
-    return Picture("picture", "title", "caption", tuple(panels))  # type: ignore[arg-type]
+    return Picture("title", "caption", tuple(panels), name="picture")  # type: ignore[arg-type]
 
 
 def test_hatches_of_lines_are_few_bytes_and_all_different() -> None:

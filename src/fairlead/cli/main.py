@@ -198,6 +198,7 @@ def parser_of(name: str) -> tuple[Parser, ModuleType]:
     parser = Parser(
         prog=f"fairlead {name}",
         description=f"{summary[:1].upper()}{summary[1:]}.",
+        epilog=command.EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

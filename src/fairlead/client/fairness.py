@@ -21,9 +21,11 @@ from fairlead.wire.fairness import (
 class Fairness(Asking):
     """The part of the client that is about shares."""
 
-    def why(self, job: str) -> WhyAnswer:
-        """Why a job waits, how far it is from its fair share, and what would start it."""
-        return self._ask(WhyAnswer, "GET", address("jobs", job, "why"))
+    def why(self, job: str, *, priority: bool = False) -> WhyAnswer:
+        """Why a job waits, how far it is from its fair share, and what would start it; with
+        `priority` also what its priority is made of, where another scheduler places it."""
+        where = address("jobs", job, "why")
+        return self._ask(WhyAnswer, "GET", where, query={"priority": priority or None})
 
     def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
         """Each tenant's share now and its fair one; with `jobs`, of each job, too, with `own` of

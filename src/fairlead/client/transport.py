@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx2
@@ -35,9 +35,6 @@ from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 from fairlead.wire.status import AGE_HEADER
 from fairlead.wire.trace import HEADER, TRACEPARENT, parent_of
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 

@@ -82,6 +82,24 @@ class Observes(Protocol):
         """Those of the view that was returned last."""
 
 
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """A job's priority by the scheduler that places it, and its parts, of which it is the sum;
+    `said`: the same as a sentence."""
+
+    total: int
+    parts: Mapping[str, int]
+    said: str
+
+
+@runtime_checkable
+class Prioritizes(Protocol):
+    """An engine whose scheduler says what a job's priority is made of."""
+
+    def priority(self, job: str) -> Priority:
+        """Asks for it now, which takes a moment; in any thread. Raises EngineError."""
+
+
 @runtime_checkable
 class Orders(Observes, Protocol):
     """One whose scheduler can be told in which order waiting jobs are to be served."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the command line lists the engines in its help
     from fairlead.model.machine import Cluster
 
 
-PLACE = "place"
+ORDER, PLACE = "order", "place"
 """The mode in which tasks are launched on a cluster that another scheduler runs."""
 
 
@@ -59,7 +59,7 @@ ENGINES = {
             "fairlead.engines.slurm.opening:open_slurm",
             supervised=False,
             machines_from="Slurm",
-            modes=("observe", "order", PLACE),
+            modes=("observe", ORDER, PLACE),
         ),
     )
 }

@@ -22,6 +22,7 @@ from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.state.book import Book, machine_state
 from fairlead.scheduling.state.orders import without_order
 from fairlead.scheduling.state.pools import check_job_beside, check_siblings
+from fairlead.scheduling.state.rows import tasks_on
 from fairlead.scheduling.transitions import (
     MachineChange,
     TaskChange,
@@ -80,12 +81,8 @@ def machine_left(book: Book, time: int, name: str) -> None:
 
 def _tasks_on(book: Book, m: int) -> list[tuple[int, int]]:
     """(job, number) of the tasks on a machine."""
-    found, t = [], int(book.state.machine[m]["first"])
-    while t >= 0:
-        task = book.state.task[t]
-        found.append((int(task["job"]), int(task["number"])))
-        t = int(task["machine_next"])
-    return found
+    tasks = book.state.task[tasks_on(book.state, m)]
+    return list(zip(tasks["job"].tolist(), tasks["number"].tolist(), strict=True))
 
 
 def machine_drained(book: Book, time: int, name: str, back: bool) -> None:

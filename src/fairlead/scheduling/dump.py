@@ -36,7 +36,6 @@ from fairlead.scheduling.options import Options
 from fairlead.scheduling.preemption.rule import Memory
 from fairlead.scheduling.state.ids import Ids, Unit
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
-from fairlead.scheduling.transitions import HELD
 from fairlead.sharing.rules.spec import read
 
 VERSION = 1
@@ -288,13 +287,7 @@ def _fill_ids(ids: Ids, header: Tree, state: State) -> None:
         ids.terms[term] = bit
         ids.term_users[term] = users
     ids.free_terms += header["free_terms"]
-    ids.tasks.update((j, {}) for j in ids.job_at)
-    tasks = state.task[: int(state.header[0]["tasks"])]
-    held = np.flatnonzero(np.isin(tasks["state"], HELD))
-    for t, j, number in zip(
-        held.tolist(), tasks["job"][held].tolist(), tasks["number"][held].tolist(), strict=True
-    ):
-        ids.tasks[j][number] = t
+    ids.find_tasks(state)
 
 
 def _plain_term(term: Term) -> Tree:

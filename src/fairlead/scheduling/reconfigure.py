@@ -3,8 +3,6 @@ what follows from these is made anew."""
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from fairlead.model.errors import InputError
@@ -17,6 +15,8 @@ from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.digest import word_of
+from fairlead.scheduling.state.rows import jobs_kept
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 
@@ -36,7 +36,7 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
     new = Core(core.ids.units, policy, placement, options, checked=core.checked)
     _copy(core, new)
     book = new.book
-    jobs = _jobs(book)
+    jobs = jobs_kept(book.state)
     spread = book.state.job["spread"][jobs] > 0
     names = [book.name_of(j) for j in jobs.tolist()]
     try:
@@ -70,18 +70,12 @@ def _copy(core: Core, new: Core) -> None:
     for name in ("fifo", "picky", "tight", "reserve_after"):
         new.state.header[0][name] = mine[name]
     new.book.ids = core.ids.copied()
-    new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}
+    new.book.ids.find_tasks(new.state)
     if not new.placement.guided:
         new.state.advise(0)
     new.book.labels = core.book.labels.copied()
     new.book.find_scarcity()  # machines may have changed since the last decision
     new.state.widen(new.state.words)  # kernels see the arrays as they are now
-
-
-def _jobs(book: Book) -> Ints:
-    """The slots of all jobs, in the order of their submission."""
-    jobs = np.flatnonzero(book.state.job["used"][: int(book.state.header[0]["jobs"])])
-    return jobs[np.argsort(book.state.job["seq"][jobs])]
 
 
 def _top(book: Book) -> Ints:
@@ -110,5 +104,4 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
 def _word(core: Core) -> int:
     """A number for what the core decides by, the same on every machine."""
     options = [(name, getattr(core.options, name)) for name in Options.__dataclass_fields__]
-    said = repr((core.book.scaler.spec, core.placement.name, options)).encode()
-    return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)
+    return word_of((core.book.scaler.spec, core.placement.name, options))

@@ -115,6 +115,9 @@ class Metrics:
         self._age = self._gauge("exact_age_seconds", "Age of the newest exact allocation")
         self._took = self._gauge("exact_seconds", "How long the newest exact allocation took")
         self._exact = self._gauge("exact_ok", "1 where the last question for it was answered")
+        self._gap = self._gauge(
+            "gap", "Part of what is due by the exact allocation that its tenants do not hold"
+        )
         self._ready = self._gauge("ready", "1 where requests are taken and the engine answers")
         self._leads = self._gauge("leads", "1 where this service leads, 0 where it follows another")
         info = self._gauge("info", "Which version this is", "version")
@@ -178,6 +181,7 @@ class Metrics:
             self._machines.labels(state_name).set(count)
         self._present.set(len(found.slot))
         self._known.set(len(records.jobs))
+        self._gap.set(math.nan if found.gap is None else found.gap)
         self._exact.set(int(watch is not None and not watch.problem and watch.exact is not None))
         if watch is not None and watch.exact is not None:
             self._age.set(max(now - watch.exact.answer.time, 0) / 1e6)

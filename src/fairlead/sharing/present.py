@@ -297,11 +297,12 @@ def _never(now: Snapshot, tenants: Tenants, classes: Classes) -> tuple[Bools, Bo
     same of an input: `fairlead.model.never`."""
     usable = _usable(now, classes)
     none: Bools = ~usable.max(axis=1, initial=False)
-    none |= _over_limit(now, tenants, np.ones(len(none), np.int64))
+    limits = tenants.limit, tenants.parent, now.tenant, now.demand
+    none |= over_limit(*limits, np.ones(len(none), np.int64))
     if now.gang is None:
         return none, none
     size = np.where(now.waiting >= now.gang, now.gang, 1)
-    never: Bools = none | _over_limit(now, tenants, size)
+    never: Bools = none | over_limit(*limits, size)
     for j in np.flatnonzero(~never & (size > 1)).tolist():
         able = np.flatnonzero(usable[j])
         fit = _whole_tasks(now.demand[j], classes.capacity[able].astype(np.int64), now.piece)
@@ -310,17 +311,18 @@ def _never(now: Snapshot, tenants: Tenants, classes: Classes) -> tuple[Bools, Bo
     return never, none
 
 
-def _over_limit(now: Snapshot, tenants: Tenants, size: Ints) -> Bools:
-    """(J,) whether so many tasks of each job are more than its tenant, or one above, may hold."""
+def over_limit(limit: Ints | None, parent: Ints, tenant: Ints, demand: Ints, size: Ints) -> Bools:
+    """(J,) whether so many tasks of each job are more than its tenant, or one above, may hold: at
+    most `limit` (T, R), -1 where there is none."""
     over = np.zeros(len(size), np.bool_)
-    if tenants.limit is None:
+    if limit is None:
         return over
-    above = now.tenant.copy()
+    above = tenant.astype(np.int64)
     while (at := np.flatnonzero(above >= 0)).size:
-        most, need = tenants.limit[above[at]], now.demand[at]
+        most, need = limit[above[at]], demand[at]
         fits = most // np.maximum(need, 1) >= size[at, None]
         over[at] |= ((most >= 0) & (need > 0) & ~fits).any(axis=1)
-        above[at] = tenants.parent[above[at]]
+        above[at] = parent[above[at]]
     return over
 
 

@@ -131,9 +131,9 @@ class Workload:
     name: str
     resources: tuple[Resource, ...]
     machines: MachineTable
-    tenants: tuple[Tenant, ...]
-    terms: tuple[Term, ...]
     batches: Callable[[], Iterator[JobBatch]]
+    tenants: tuple[Tenant, ...] = ()
+    terms: tuple[Term, ...] = ()
     notes: tuple[str, ...] = ()
     jobs: int | None = None  # where known before the run, for the progress bar
     tasks: int | None = None

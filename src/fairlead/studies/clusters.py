@@ -35,7 +35,7 @@ def alibaba(
 
 
 def google(folder: Path) -> Workload:
-    """What was submitted in the first hour, users being the tenants, on all machines."""
+    """The jobs of the first hour, users being the tenants, on all machines."""
     return load([folder], options={"hours": "1", "machine-changes": "no"})
 
 

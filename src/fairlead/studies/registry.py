@@ -30,6 +30,9 @@ STUDIES = {
 }
 """The studies of each paper: the modules in its folder."""
 
+PAPERS = {"choosy": "Choosy", "kdf": "k-DF", "ours": "Ours"}
+"""Papers whose name is not that of their folder, in capitals."""
+
 NAMES = tuple(f"{paper}-{name}" for paper, names in STUDIES.items() for name in names)
 
 
@@ -42,8 +45,10 @@ def study_of(name: str) -> Study:
             f"did you mean {close[0]}?" if close else f"there are {', '.join(NAMES)}",
         )
     paper, _, module = name.partition("-")
-    study: Study = import_module(f"fairlead.studies.{paper}.{module.replace('-', '_')}").STUDY
-    return study
+    found = import_module(f"fairlead.studies.{paper}.{module.replace('-', '_')}")
+    return Study(
+        **vars(found.STUDY), name=name, paper=PAPERS.get(paper, paper.upper()), run=found.run
+    )
 
 
 def every() -> tuple[Study, ...]:

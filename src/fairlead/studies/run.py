@@ -28,7 +28,7 @@ class Outcome:
 def run_one(study: Study, setting: Setting, out: Path) -> Outcome:
     """Runs a study and writes its folder. Raises InputError where its data is not there."""
     begun = time.perf_counter()
-    found = study.run(setting)
+    found = study.findings(setting)
     seconds = time.perf_counter() - begun
     keep(study, found, out, quick=setting.quick, seconds=seconds)
     return Outcome(study, found.rows)

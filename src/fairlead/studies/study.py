@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -74,17 +74,29 @@ class Setting:
     """The folder of this data set. Raises InputError with how to obtain it."""
 
 
-@dataclass(frozen=True)
-class Study:
-    """A study: `shows` is the page's paragraph on what the paper shows, `assumes` the sentences on
-    what the paper leaves open and we chose. `weight` is how long it takes beside others, for the
-    time that is left."""
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """A module's words on its study: `shows` is the page's paragraph on what the paper shows,
+    `assumes` the sentences on what the paper leaves open and we chose. `weight` is how long it
+    takes beside others, for the time that is left."""
 
-    name: str
-    paper: str
     figure: str
     title: str
     shows: str
-    run: Callable[[Setting], Findings]
     assumes: tuple[str, ...] = ()
     weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(About):
+    """A study, by the names that its module's place says."""
+
+    name: str
+    paper: str
+    run: Callable[[Setting], Findings]
+
+    def findings(self, setting: Setting) -> Findings:
+        """Runs it. A picture without a name has the study's."""
+        found = self.run(setting)
+        named = (replace(each, name=each.name or self.name) for each in found.pictures)
+        return replace(found, pictures=tuple(named))

@@ -193,6 +193,13 @@ class WhyChange(ResponseBody):
     values: dict[str, Any] = Field(default_factory=dict)
 
 
+class WhyPriority(ResponseBody):
+    """A job's priority by the scheduler that places it, and the parts of which it is the sum."""
+
+    total: int
+    parts: dict[str, int]
+
+
 class WhyAnswer(ResponseBody):
     """Why a job waits: everything as sentences, in the order in which a reader wants them, and as
     values."""
@@ -215,6 +222,9 @@ class WhyAnswer(ResponseBody):
     changes: list[WhyChange] = Field(default_factory=list)
     expected_start: Moment | None = Field(
         default=None, description="where durations are given; an estimate"
+    )
+    priority: WhyPriority | None = Field(
+        default=None, description="with `priority`, on a cluster that another scheduler runs"
     )
 
 
@@ -341,6 +351,11 @@ class LiveAudit(ResponseBody):
     exact: Moment | None = None
     policy: str
     tenants: Count = Field(description="how many were checked")
+    gap: float | None = Field(
+        default=None,
+        description="the part, 0 to 1, of what is due by the exact allocation, in parts of tasks,"
+        " that its tenants do not hold now; null where nothing is due or nothing is known",
+    )
     shortfalls: list[Shortfall] = Field(description="most first")
     more: Count = Field(default=0, description="shortfalls that are not listed")
     below_fair: list[BelowFair] = Field(

@@ -105,6 +105,7 @@ ROUTES: tuple[Route, ...] = (
         Access.OWN,
         "Why a job waits, how far it is from its fair share, and what would start it.",
         fairness.WhyAnswer,
+        query=("priority",),
         owned="job",
     ),
     Route(

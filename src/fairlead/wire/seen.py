@@ -42,8 +42,9 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     jobs.TaskAttempt: _fields("number machine launched started ended cause code message"),
     fairness.WhyAnswer: _fields(
         "schema_ job tenant state tasks sentences reasons machines holders holders_more fair change"
-        " changes expected_start"
+        " changes expected_start priority"
     ),
+    fairness.WhyPriority: _fields("total parts"),
     fairness.WhyMachines: _fields(
         "excluded too_small draining one_each no_room reserved not_preferred room"
     ),
@@ -78,7 +79,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     # Constraints are no part of it, and of others no warning.
     fairness.LiveAllocation: _fields("schema_ time picture problem"),
     fairness.LiveAudit: _fields(
-        "schema_ time exact policy tenants shortfalls more below_fair below_fair_more never"
+        "schema_ time exact policy tenants gap shortfalls more below_fair below_fair_more never"
         " never_more problem"
     ),
     fairness.Shortfall: _fields(
@@ -92,7 +93,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
     tokens.SignIn: _fields("schema_ issuer audience client scopes"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
-    tokens.Session: _fields("schema_ me graphs"),
+    tokens.Session: _fields("schema_ me graphs addresses"),
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"
     ),

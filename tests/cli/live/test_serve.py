@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.main import Exit, main
+from fairlead.cli.main import Exit, main, parser_of
 from fairlead.cli.serving.process import running
 from fairlead.client import Client, wait_for
 from fairlead.model.job import Job
@@ -28,6 +28,22 @@ from tests.cli.live.place import (
     until,
 )
 from tests.ports import kept_port
+
+
+def test_all_that_was_asked_for_goes_into_the_background() -> None:
+    parser, command = parser_of("serve")
+    options = {
+        action.option_strings[-1]: action
+        for action in parser._actions  # noqa: SLF001  argparse has no other list of them
+        if action.option_strings and action.dest not in ("help", "detach", "debug")
+    }
+    words = [
+        word
+        for name, action in options.items()
+        for word in ([name] if action.nargs == 0 else [name, next(iter(action.choices or "x"))])
+    ]
+    again = command.words_of(parser.parse_args([*words, "--detach"]))
+    assert {word for word in again if word.startswith("--")} == set(options)
 
 
 def client_of(served: Served) -> Client:

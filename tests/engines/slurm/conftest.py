@@ -1,4 +1,5 @@
-"""One Slurm cluster for the whole test run; it starts in seconds."""
+"""One Slurm cluster for the whole test run, and one with accounting; they start in seconds, once a
+test asks for them."""
 
 from __future__ import annotations
 
@@ -6,7 +7,34 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.engines.slurm import accounting
 from tests.engines.slurm.ground import Ground, missing_programs
+
+BEST = """\
+PriorityFlags=MAX_TRES
+PriorityWeightFairshare=1000
+PriorityDecayHalfLife=1-0
+PriorityCalcPeriod=1
+"""
+"""Slurm's fair tree as its own guides would have it where there are GPUs, with the partitions'
+`TRESBillingWeights`."""
+
+ACCOUNTS = """\
+Cluster - tests
+Parent - root
+Account - physics:Fairshare=3
+Account - vision:Fairshare=1
+Parent - vision
+Account - maps:Fairshare=2
+Parent - maps
+User - games:Fairshare=5
+User - man:Fairshare=1
+Parent - physics
+User - lp:Fairshare=2
+User - man:Fairshare=1
+User - root:Fairshare=1
+"""
+"""Users are those that a Debian has: a job runs as somebody who exists."""
 
 
 @pytest.fixture(scope="session")
@@ -18,5 +46,19 @@ def slurm() -> Iterator[Ground]:
             f"{', '.join(missing)}: not there (Debian: slurmctld, slurmd, slurm-client, munge)"
         )
     made = Ground()
+    yield made
+    made.down()
+
+
+@pytest.fixture(scope="session")
+def accounted() -> Iterator[Ground]:
+    """Twelve nodes, with slurmdbd; its accounts are those of `ACCOUNTS`."""
+    missing = missing_programs(*accounting.PROGRAMS)
+    if missing:
+        pytest.skip(
+            f"{', '.join(missing)}: not there (Debian: slurmdbd, mariadb-server-core,"
+            " mariadb-client-core)"
+        )
+    made = Ground(BEST, ACCOUNTS)
     yield made
     made.down()

@@ -1,5 +1,6 @@
 """A Slurm cluster of twelve nodes of several kinds on this machine: its own folder, ports, key and
-configuration, without accounting; nothing of the machine's own Slurm is touched."""
+configuration, with accounting where it is asked for; nothing of the machine's own Slurm is
+touched."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.engines.slurm import accounting
 from tests.ports import kept_port
 
 PATIENCE = 60.0
@@ -104,9 +106,9 @@ end
 is 0 at submission is not enough: Slurm takes it for the owner's own hold, who may release it."""
 
 
-def missing_programs() -> list[str]:
+def missing_programs(*more: str) -> list[str]:
     """The programs of a cluster that this machine lacks."""
-    return [name for name in PROGRAMS if shutil.which(name, path=path()) is None]
+    return [name for name in (*PROGRAMS, *more) if shutil.which(name, path=path()) is None]
 
 
 def path() -> str:
@@ -115,16 +117,28 @@ def path() -> str:
 
 
 class Ground:
-    """A cluster that runs until `down`, or until this process ends. `conf`: its slurm.conf."""
+    """A cluster that runs until `down`, or until this process ends. `conf`: its slurm.conf.
+    `settings`: lines of it beside those of `CONF`. `accounts`: with slurmdbd, which
+    loads this text of `sacctmgr load` first. `root`: a folder with another Debian, whose Slurm it
+    is."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: str = "", accounts: str = "", root: Path | None = None) -> None:
+        self._root = root
+        self.prefix = () if root is None else ("chroot", str(root))
         # Not tmp_path: other users must be able to pass through it.
         self.folder = Path(tempfile.mkdtemp(prefix="fairlead-slurm-"))
         self.folder.chmod(0o755)
+        if root is not None:  # one path, there and here
+            inside = root / self.folder.relative_to("/")
+            inside.mkdir(mode=0o755, parents=True)
+            self.folder.rmdir()
+            self.folder.symlink_to(inside)
+            subprocess.run(["mount", "-t", "proc", "proc", str(root / "proc")], check=True)
         self.conf = self.folder / "slurm.conf"
         self.environment = {"PATH": path(), "SLURM_CONF": str(self.conf)}
         self._held = ExitStack()  # the ports
         self.nodes = [f"{kind}{i}" for kind, count, _ in KINDS for i in range(1, count + 1)]
+        self._settings, self._accounts = settings, accounts
         self._write()
         self._keeper = subprocess.Popen(
             [sys.executable, "-S", str(Path(__file__).with_name("keeper.py"))],
@@ -142,7 +156,7 @@ class Ground:
     def run(self, *command: str, user: str | None = None, given: str | None = None) -> str:
         """What a command of Slurm writes, as this user; it must succeed."""
         done = subprocess.run(
-            command,
+            (*self.prefix, *command),
             input=given,
             env=self.environment,
             user=user,
@@ -156,8 +170,8 @@ class Ground:
 
     def start(self, name: str) -> int:
         """Starts a node or "slurmctld" again, and waits for its number only."""
-        if name == "slurmctld":
-            return self._tell("start", name, ["slurmctld", "-D"])
+        if name in ("slurmctld", "slurmdbd"):
+            return self._tell("start", name, [name, "-D"])
         return self._tell("start", name, ["slurmd", "-D", "-N", name])
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
@@ -168,7 +182,10 @@ class Ground:
         """Waits until the controller answers."""
         end = time.monotonic() + PATIENCE
         while subprocess.run(
-            ["scontrol", "ping"], env=self.environment, capture_output=True, check=False
+            [*self.prefix, "scontrol", "ping"],
+            env=self.environment,
+            capture_output=True,
+            check=False,
         ).returncode:
             assert time.monotonic() < end, self._log("slurmctld")
             time.sleep(0.05)
@@ -191,7 +208,12 @@ class Ground:
         self._keeper.wait()
         self._keeper.stdout.close()
         self._held.close()
-        shutil.rmtree(self.folder)
+        if self._accounts:
+            accounting.remove(self.folder)
+        shutil.rmtree(self.folder.resolve())
+        if self._root is not None:
+            self.folder.unlink()
+            subprocess.run(["umount", "--lazy", str(self._root / "proc")], check=True)
 
     def _write(self) -> None:
         for name in ("munge", "state", "spool", "log", "devices"):
@@ -214,15 +236,21 @@ class Ground:
                     (self.folder / "devices" / f"{name}-{device}").touch()
                 file = f"{self.folder}/devices/{name}-[0-{int(devices) - 1}]"
                 gres.append(f"NodeName={name} Name=gpu Type={model} Count={devices} File={file}")
+        billing = f" {accounting.BILLING}" if self._accounts else ""
         lines += [
-            "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+            f"PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP{billing}",
             "PartitionName=gpu Nodes=v[1-2],a[1-2] MaxTime=1-00:00:00 State=UP",
             "PartitionName=fair Nodes=ALL MaxTime=INFINITE State=UP",
         ]
         port, user = self._held.enter_context(kept_port()), getpass.getuser()
-        head = CONF.format(folder=self.folder, port=port, user=user)
+        head = CONF.format(folder=self.folder, port=port, user=user) + self._settings
+        if self._accounts:
+            ports = [self._held.enter_context(kept_port()) for _ in range(2)]
+            head += accounting.write(self.folder, user, *ports)
         self.conf.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
         (self.folder / "gres.conf").write_text("\n".join(gres) + "\n", encoding="utf-8")
+        if self._root is not None:  # 22.05 does not know the word
+            (self.folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n", encoding="utf-8")
         (self.folder / "job_submit.lua").write_text(LUA, encoding="utf-8")
 
     def _start_all(self) -> None:
@@ -239,13 +267,34 @@ class Ground:
         while not (munge / "socket").exists():
             assert time.monotonic() < end, (munge / "log").read_text(encoding="utf-8")
             time.sleep(0.01)
+        if self._accounts:
+            self._start_accounting()
         self.start("slurmctld")
         self.wait_until_up()
         for name in self.nodes:
             self.start(name)
         self.wait_until_idle()
 
+    def _start_accounting(self) -> None:
+        """The cluster is named before slurmctld starts, as a site does it once."""
+        accounting.create_database(self.folder)
+        self._tell("start", "mariadbd", accounting.database(self.folder))
+        accounting.wait_for_database(self.folder)
+        self.start("slurmdbd")
+        end = time.monotonic() + PATIENCE
+        ask = ("sacctmgr", "show", "cluster")
+        while subprocess.run(
+            ask, env=self.environment, capture_output=True, check=False
+        ).returncode:
+            assert time.monotonic() < end, self._log("slurmdbd")
+            time.sleep(0.1)
+        file = self.folder / "accounts"
+        file.write_text(self._accounts, encoding="utf-8")
+        self.run("sacctmgr", "--immediate", "load", str(file))  # line by line takes seconds
+
     def _tell(self, method: str, name: str, how: Sequence[str] | int) -> int:
+        if not isinstance(how, int):
+            how = [*self.prefix, *how]
         assert self._keeper.stdin is not None
         assert self._keeper.stdout is not None
         self._keeper.stdin.write(json.dumps([method, name, how]) + "\n")

@@ -166,11 +166,6 @@ def test_a_missing_output_is_named_with_its_command(
     assert not (tmp_path / "out").exists()
 
 
-def test_another_version_is_refused() -> None:
-    with pytest.raises(InputError, match=r"only Slurm 22\.05 is read so far"):
-        parse({**load(SAVED), "version.txt": "slurm 24.11.5\n"})
-
-
 @pytest.mark.parametrize("text", ["", "[]", '{"jobs": 3}', '{"jobs": [{}]}'])
 def test_what_is_no_list_of_jobs_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"jobs\.json"):

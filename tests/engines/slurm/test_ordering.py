@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from fairlead.engines.interface import EngineError
+from fairlead.engines.slurm.budget import A_SECOND, AT_ONCE, Budget, budget_for
 from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.opening import open_slurm
-from fairlead.engines.slurm.orderer import Orderer
+from fairlead.engines.slurm.orderer import FOREMOST, Orderer
 from fairlead.engines.slurm.ordering import (
-    AT_ONCE,
     CLOSEST,
     SPACE,
     Factors,
@@ -77,7 +79,12 @@ def _longest(numbers: list[int]) -> int:
 def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> None:
     written: list[dict[str, int]] = []
     outputs = load(SAVED)
-    engine = Orderer(10**9, lambda _: outputs, write=lambda factors: written.append(dict(factors)))
+    engine = Orderer(
+        10**9,
+        lambda _: outputs,
+        write=lambda factors: written.append(dict(factors)),
+        budget=Budget(rate=1e9),
+    )
     line = [str(number) for number in range(AT_ONCE + 50)]
     try:
         while len(written) < 2:
@@ -89,6 +96,115 @@ def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> N
     assert list(written[0]) == line[:AT_ONCE]
     assert list(written[1]) == line[AT_ONCE:]
     assert len(written) == 2
+
+
+def test_the_foremost_are_written_and_who_falls_behind_stays_in_order() -> None:
+    written: dict[str, int] = {}
+    outputs = load(SAVED)
+    budget = Budget(most=10**6, rate=1e9)
+    engine = Orderer(10**9, lambda _: outputs, write=written.update, budget=budget)
+    line = [str(number) for number in range(FOREMOST + 500)]
+    try:
+        engine.order(line)
+        while len(written) < FOREMOST:
+            time.sleep(0.01)
+        assert list(written) == line[:FOREMOST]
+        line.append(line.pop(0))  # the first is the last now, behind others without a factor
+        engine.order(line)
+        while str(FOREMOST) not in written or engine._todo.is_set():  # noqa: SLF001
+            time.sleep(0.01)
+    finally:
+        engine.close()
+    assert len(written) == FOREMOST + 1
+    assert min(written, key=lambda name: written[name]) == "0"
+
+
+def test_of_one_partition_alone_those_are_ordered_that_may_start_in_no_other() -> None:
+    written: dict[str, int] = {}
+    outputs = dict(load(SAVED))
+    jobs = json.loads(outputs["jobs.json"])
+    waiting = [row for row in jobs["jobs"] if row["job_state"] == "PENDING"][:3]
+    for row, partition in zip(waiting, ("gpu", "cpu,gpu", "cpu"), strict=True):
+        row |= {"array_job_id": 0, "array_task_string": "", "state_reason": "Priority"}
+        row["partition"] = partition
+    outputs["jobs.json"] = json.dumps(jobs)
+    engine = Orderer(10**9, lambda _: outputs, write=written.update, partition="gpu")
+    try:
+        engine.order([str(row["job_id"]) for row in waiting])
+        while not written:
+            time.sleep(0.01)
+    finally:
+        engine.close()
+    assert written == {str(waiting[0]["job_id"]): SPACE}
+
+
+def test_a_budget_grants_so_many_at_once_and_so_many_a_second() -> None:
+    now = [100.0]
+    budget = Budget(30, 2.0, lambda: now[0])
+    assert [budget.take(20), budget.take(20), budget.take(20)] == [20, 10, 0]
+    now[0] += 4
+    assert budget.take(20) == 8
+    now[0] += 1000
+    assert [budget.take(5), budget.take(100)] == [5, 25]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "most", "rate"),
+    [
+        ("(null)", AT_ONCE, A_SECOND),
+        ("enable_configless,idle_on_node_suspend", AT_ONCE, A_SECOND),
+        ("rl_enable", 15, 1.0),
+        ("rl_bucket_size=50,rl_enable,rl_refill_period=10,rl_refill_rate=8", 25, 0.4),
+        ("rl_enable,rl_bucket_size=9999,rl_refill_rate=500", AT_ONCE, A_SECOND),
+        ("rl_bucket_size=50", AT_ONCE, A_SECOND),
+    ],
+)
+def test_where_slurm_limits_requests_half_of_them_is_taken(
+    parameters: str, most: int, rate: float
+) -> None:
+    budget = budget_for(parameters)
+    assert (budget.most, budget.rate) == (most, rate)
+
+
+def test_a_factor_that_slurm_lost_is_written_again_and_only_that_one() -> None:
+    outputs = dict(load(SAVED))
+    jobs = json.loads(outputs["jobs.json"])
+    waiting = [row for row in jobs["jobs"] if row["job_state"] == "PENDING"][:2]
+    for row in waiting:
+        row |= {"array_job_id": 0, "array_task_string": "", "state_reason": "Priority"}
+    names = [str(row["job_id"]) for row in waiting]
+    readings = 0
+
+    def asked(_: bool) -> dict[str, str]:
+        nonlocal readings
+        readings += 1
+        for row, priority in zip(waiting, priorities, strict=True):
+            row["priority"] = priority
+        return outputs | {"jobs.json": json.dumps(jobs)}
+
+    written: list[dict[str, int]] = []
+    priorities = [20_100, 10_100]
+    engine = Orderer(
+        1000, asked, write=lambda factors: written.append(dict(factors)), budget=Budget(rate=1e9)
+    )
+
+    def after_readings(many: int) -> None:
+        until = readings + many
+        while readings < until:
+            engine.order(names)
+            time.sleep(0.001)
+
+    try:
+        after_readings(3)
+        assert written == [{names[0]: 2 * SPACE, names[1]: SPACE}]
+        priorities[:] = [20_400, 9_900]  # as age and usage do
+        after_readings(3)
+        assert len(written) == 1
+        priorities[1] = 50
+        after_readings(3)
+    finally:
+        engine.close()
+    assert written[1:] == [{names[1]: SPACE}]
 
 
 def test_where_it_may_not_write_it_says_so_once_and_tries_again_after_each_reading() -> None:

@@ -58,6 +58,15 @@ def test_commands_answer_on_a_slurm_that_is_observed_and_then_put_into_order(
         until(lambda: slurm.run("squeue", "-h", "-j", waits, "-o", "%Q").strip() == str(SPACE))
         assert runs in {job["name"] for job in shell.json("jobs", "--all")["jobs"]}
         until(lambda: f"priority {SPACE}" in shell.json("why", waits)["sentences"][1])
+        asked = shell.json("why", waits, "--priority")
+        assert asked["priority"]["total"] == SPACE
+        assert {name: n for name, n in asked["priority"]["parts"].items() if n} == {
+            "site factor": SPACE
+        }
+        assert asked["sentences"][-1] == f"sprio has {SPACE} for it: site factor {SPACE}"
+        (*_, last) = shell.json("why", blocks, "--priority")["sentences"]
+        assert f"sprio has no row of job {blocks}: it does not wait for its turn" in last
+        until(lambda: shell.json("audit", "--live")["gap"] is not None)
     slurm.run("scancel", blocks, waits)
     slurm.wait_until_idle()
 
@@ -114,4 +123,6 @@ def test_a_mode_is_asked_for_and_only_where_there_are_some(
     assert main(["serve", "--engine", "slurm", "--mode", "place"]) == 2
     assert "--mode place needs a partition; name the one" in capsys.readouterr().err
     assert main(["serve", "--partition", "fair"]) == 2
-    assert "--partition is of --mode place; leave it out" in capsys.readouterr().err
+    assert (
+        "--partition is of --mode order and --mode place; leave it out" in capsys.readouterr().err
+    )

@@ -21,6 +21,7 @@ from fairlead.scheduling.options import Options
 from fairlead.scheduling.state import invariants, search_invariants
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.invariants import broken, check
+from fairlead.scheduling.state.rows import machines_there, tasks_held
 from fairlead.scheduling.transitions import TaskState
 from tests.scheduling.agreement import core_refuses, make_core
 from tests.scheduling.draw import draw
@@ -64,9 +65,9 @@ def busy() -> Core:
 def test_they_hold_of_a_busy_core() -> None:
     state = busy().state
     assert list(broken(state)) == []
-    held = invariants.held_slots(state)
+    held = tasks_held(state).tolist()
     assert held
-    assert (state.machine["reserved"][invariants.machine_slots(state)] >= 0).any()
+    assert (state.machine["reserved"][machines_there(state)] >= 0).any()
     assert any(state.task[t]["pieces"] for t in held)
 
 
@@ -75,7 +76,7 @@ def job_named(core: Core, name: str) -> int:
 
 
 def some_task(state: State) -> int:
-    return invariants.held_slots(state)[0]
+    return int(tasks_held(state)[0])
 
 
 def queued(core: Core) -> int:
@@ -169,7 +170,7 @@ def a_room(core: Core) -> None:
 
 @fault(invariants.rooms)
 def a_task_without_its_piece(core: Core) -> None:
-    slots = invariants.held_slots(core.state)
+    slots = tasks_held(core.state).tolist()
     task = next(t for t in slots if core.state.task[t]["pieces"])
     core.state.task[task]["pieces"] = 0
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Coroutine
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from fairlead.service.api.neighbours.connection import Connections
+from fairlead.service.api.neighbours.handshakes import AT_ONCE, Handshakes, Listener
 from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
 from tests.service.api.stage import Stage, job
@@ -174,3 +177,61 @@ def test_what_is_sent_by_who_took_too_much_is_not_even_read_while_others_ask() -
         assert stage.get("/v1/me", "sales").status == 200
         assert stage.ask("POST", "/v1/jobs", "vision", long).status == 429
         assert stage.ask("POST", "/v1/jobs", "sales", long).status == 400
+
+
+def test_for_one_handshake_too_many_the_oldest_of_its_address_ends() -> None:
+    few = ApiSettings(address_handshakes=2, handshakes=3)
+    going_on = Handshakes(few, behind_proxy=False)
+    with ExitStack() as opened:
+        pairs = [tuple(map(opened.enter_context, socket.socketpair())) for _ in range(6)]
+        for here, there in pairs:
+            there.setblocking(False)
+            here.setblocking(False)
+
+        def ended() -> list[int]:
+            return [n for n, (_, there) in enumerate(pairs) if is_over(there)]
+
+        for n, peer in enumerate([("a", 1), ("a", 2), ("a", 3)]):
+            going_on.begin(pairs[n][0], peer)
+        assert ended() == [0]
+        going_on.end(("a", 2))  # it is a connection now
+        going_on.begin(pairs[3][0], ("a", 4))
+        assert ended() == [0]
+        going_on.begin(pairs[4][0], ("b", 1))
+        pairs[3][0].close()  # the other end went away
+        going_on.begin(pairs[5][0], ("c", 1))
+        assert len(going_on) == 3
+        assert 2 not in ended()
+
+
+def is_over(end: socket.socket) -> bool:
+    """Whether the other end was shut down."""
+    try:
+        return end.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+def test_who_is_gone_before_his_turn_is_accepted_by_nobody_and_a_round_accepts_a_few() -> None:
+    with ExitStack() as opened:
+        listener = opened.enter_context(Listener(socket.AF_INET, socket.SOCK_STREAM))
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(200)
+        listener.setblocking(False)
+        place = listener.getsockname()
+        for _ in range(50):
+            socket.create_connection(place).close()
+        says = opened.enter_context(socket.create_connection(place))
+        says.sendall(b"x")
+        waits = [opened.enter_context(socket.create_connection(place)) for _ in range(2 * AT_ONCE)]
+        accepted: list[object] = []
+        rounds = 0
+        while len(accepted) < 1 + len(waits):
+            rounds += 1
+            with suppress(BlockingIOError):
+                while True:
+                    connection, peer = listener.accept()
+                    opened.enter_context(connection)
+                    accepted.append(peer)
+        assert rounds == 3
+        assert accepted == [each.getsockname() for each in (says, *waits)]

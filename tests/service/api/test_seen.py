@@ -38,6 +38,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "follow": ("true",),
     "jobs": ("true",),
     "own": ("true",),
+    "priority": ("true",),
     "waiting": ("true",),
     "newest": ("true", "false"),
     "since": ("0",),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -233,9 +234,9 @@ def test_while_the_engine_is_away_it_says_what_it_waits_for(tmp_path: Path) -> N
             process.kill()
 
 
-@pytest.mark.slow
-def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate of its own for this machine, and its key."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
     words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext"
     made = subprocess.run(
         ["openssl", *words.split(), "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
@@ -243,6 +244,30 @@ def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
         capture_output=True,
     )
     assert made.returncode == 0, made.stderr
+    return cert, key
+
+
+@pytest.mark.slow
+def test_who_begins_handshakes_and_lets_them_hang_keeps_nobody_out(tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path)
+    few = {"address_handshakes": 5}
+    with served(tmp_path, few, tls_cert=str(cert), tls_key=str(key)) as one, ExitStack() as opened:
+        context = ssl.create_default_context(cafile=str(cert))
+        place = ("127.0.0.1", one.port)
+        hanging = [
+            opened.enter_context(socket.create_connection(place, timeout=PATIENCE))
+            for _ in range(30)
+        ]
+        for first in hanging[:25]:
+            assert first.recv(1) == b""  # ended, as others came
+        for _ in range(10):
+            answer = get(one.url + "/v1/me", headers=one.headers, verify=context)
+            assert answer.json()["role"] == "admin"
+
+
+@pytest.mark.slow
+def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path)
     with served(tmp_path, host="0.0.0.0", tls_cert=str(cert), tls_key=str(key)) as one:
         assert one.url.startswith("https://127.0.0.1:")
         context = ssl.create_default_context(cafile=str(cert))

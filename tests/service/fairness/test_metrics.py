@@ -59,6 +59,7 @@ def test_shares_and_shortfalls() -> None:
     assert abs(of(found, "tenant_fair_share", tenant="language") - 1 / 3) < 1e-9
     assert of(found, "tenant_shortfall", tenant="language") == 0.25  # 1 task of 4 is guaranteed
     assert of(found, "tenant_shortfall", tenant="vision") == 0
+    assert abs(of(found, "gap") - 1 / 3) < 1e-9  # all that is due to language
     assert of(found, "tenant_running_tasks", tenant="vision") == 8
     assert of(found, "tenant_waiting_tasks", tenant="language") == 3
     assert of(found, "waiting_tasks", reason="no_room") == 7

@@ -116,6 +116,18 @@ def test_jobs_that_do_not_wait() -> None:
     assert gone.why is None
 
 
+def test_what_is_said_of_tasks_that_ended_well_is_their_owners() -> None:
+    said = "its output was longer than what is kept of one, and ends before its end"
+    live = Live(machines(), TENANTS, lambda _: Fate(1, message=said))
+    live.submit(runs("loud", {"cpu": 1}, tenant="vision", tasks=2))
+    for _ in range(3):
+        live.step(seconds=1)
+    found = live.why("loud")
+    assert found.failures == (f"task 0 ended well: {said} (1 more of such)",)
+    assert found.failures[0] in found.sentences()
+    assert live.why("loud", own=False).failures == ()
+
+
 def test_a_job_that_failed_and_what_others_may_know() -> None:
     secret = "the password was wrong"
     live = Live(machines(), TENANTS, lambda _: Fate(1, Cause.EXITED, code=7, message=secret))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -11,8 +13,9 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.service.fairness import to_wire
-from fairlead.service.requests import Caller, SubmitJobs
+from fairlead.service.requests import Caller, PutTenant, SubmitJobs
 from fairlead.service.settings import Settings
 from fairlead.service.why.whatif import answer_what_if, live_input_of, take_present
 from tests.service.fairness.live import Live
@@ -126,3 +129,51 @@ def test_fair_numbers_of_shares_and_of_what_if_are_the_same(seed: int) -> None:
     for tenant in told.tenants:
         assert tenants[tenant.name] == pytest.approx(tenant.fair, rel=EXACT), tenant.name
     assert {row["verdict"] for row in found.whatif["jobs"]} <= {"same"}
+
+
+def made(live: Live, kind: str, tenant: Tenant, machine: Machine, name: str) -> None:
+    """The change comes, in the service or in its world."""
+    if kind == "weight":
+        live.step(PutTenant(Caller(), replace(tenant, weight=Fraction(3))))
+    elif kind == "set_limit":
+        limit = FrozenMap({**tenant.limit, "cpu": Fraction(5)})
+        live.step(PutTenant(Caller(), replace(tenant, limit=limit)))
+    elif kind == "add":
+        live.world.join(Machine(name, machine.capacity, machine.labels))
+    else:
+        live.world.leave(machine.name)
+    live.step(seconds=30)
+    live.step(seconds=90)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_if_says_what_is_fair_once_the_change_is_made(seed: int) -> None:
+    live, policy = drawn_world(seed)
+    random = Random(seed)
+    core = live.service.core
+    assert core is not None
+    present = take_present(core)
+    if not present.jobs:  # the policy refused all of them
+        return
+    machine = random.choice([m for m, up in zip(present.machines, present.up, strict=True) if up])
+    tenant = present.tenants[0]
+    kinds = {"set_limit": f"{tenant.name}:cpu=5"}
+    if tenant.pool is None:
+        kinds["weight"] = f"{tenant.name}=3"
+    there = {each.name for each in present.machines} - {machine.name}
+    if sum(present.up) > 1 and all(there & set(each.pool or there) for each in present.tenants):
+        kinds["remove"] = machine.name
+    if not any(machine.name in (*(job.machines or ()), *job.exclude) for job in present.jobs):
+        kinds["add"] = f"1 x {machine.name}"  # on nobody's list, where the new one would be, too
+    kind = random.choice(sorted(kinds))
+    asked = {kind: [kinds[kind]]}
+    found = answer_what_if(live.now, live_input_of(present), asked, policy)
+    made(live, kind, tenant, machine, next(iter(found.whatif["added"]), ""))
+    told = to_wire.shares(live.now, core, live.service.watch, jobs=True)
+    after = {row["job"]: row["after"] for row in found.whatif["jobs"]}
+    for job in told.jobs:
+        # One that was bound to the machine that went is none any more.
+        assert (after[job.name] or 0) == pytest.approx(job.fair_tasks, rel=EXACT), (kind, job.name)
+    shares = {row["tenant"]: row["after"] for row in found.whatif["tenants"]}
+    for each in told.tenants:
+        assert (shares[each.name] or 0) == pytest.approx(each.fair, rel=EXACT), (kind, each.name)

@@ -275,7 +275,7 @@ def test_a_mechanism_has_nothing_to_explain_by() -> None:
     cluster = Cluster(machines(2, cpu=4))
     jobs = [Job("a", {"cpu": 1}), Job("b", {"cpu": 1})]
     why = explained(cluster, jobs, "a", "independent")
-    assert (why.scarce, why.level_share, why.rate) == ((), None, None)
+    assert (why.scarce, why.share.level, why.rate) == ((), None, None)
     assert advice(cluster, jobs, "a", "independent") == []
 
 

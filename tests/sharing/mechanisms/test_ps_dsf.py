@@ -9,8 +9,9 @@ import pytest
 
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.pool_weights import tenant_weights
+from fairlead.sharing.filling.rates import rates
 from fairlead.sharing.mechanisms.ps_dsf import distance, ps_dsf
-from fairlead.sharing.mechanisms.weights import job_weights, runnable
+from fairlead.sharing.mechanisms.weights import runnable
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Floats, Problem
 from tests.reference.instances import Kind, instance
@@ -44,7 +45,7 @@ def test_every_job_is_finished_or_has_a_bottleneck_on_every_machine_that_it_may_
         problem = compile_problem(*instance(random, kind))
         weight = tenant_weights(problem, problem.alone).weight
         tasks = ps_dsf(problem, weight).tasks
-        phi = job_weights(problem, weight, runnable(problem, weight))
+        phi = rates(problem.tree, weight, runnable(problem, weight))
         total = tasks.sum(axis=1)
         share = np.full(tasks.shape, np.inf)
         for j, c in zip(*np.nonzero(problem.usable), strict=True):

@@ -51,14 +51,6 @@ def test_the_solution_is_within_what_is_said(seed: int) -> None:
     assert all(abs(a - b) <= radius for a, b in zip(near, exact, strict=True))
     largest = max(abs(each) for each in exact)
     assert radius < fmpq(1, 10**20) * (1 + largest)
-    # And where the right-hand sides are known less well.
-    off = [fmpq(random.randint(0, 10), 10 ** random.randint(0, 70)) for _ in right]
-    vague = enclose(cells_of(matrix), right, off)
-    assert vague is not None
-    for sign in (-1, 1):
-        moved = [each + sign * far for each, far in zip(right, off, strict=True)]
-        exact = solved(matrix, moved)
-        assert all(abs(a - b) <= vague[1] for a, b in zip(vague[0], exact, strict=True))
 
 
 def test_of_systems_without_a_solution_or_nearly_so_nothing_is_said() -> None:

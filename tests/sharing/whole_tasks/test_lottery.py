@@ -17,13 +17,13 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
+from fairlead.sharing.filling.rates import rates
 from fairlead.sharing.solvers.whole import packing
 from fairlead.sharing.solvers.whole.packing import Work
 from fairlead.sharing.whole_tasks.approximations import cdrf_lottery
 from fairlead.sharing.whole_tasks.counts import Counts
 from fairlead.sharing.whole_tasks.lottery import draw, expected
 from fairlead.sharing.whole_tasks.pool_weights import with_pools
-from fairlead.sharing.whole_tasks.rates import rates
 from fairlead.sharing.whole_tasks.registry import whole_names
 from tests.sharing.whole_tasks.small import Draw, counted, drawn, feasible
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.filling.rates import Rates, siblings
+from fairlead.sharing.filling.rates import Rates, rates, siblings
 from fairlead.sharing.numbers.amounts import nearest, rationals
 from fairlead.sharing.problem.problem import Tree
-from fairlead.sharing.whole_tasks.rates import rates
 
 
 def tree(parent: list[int], weight: list[float], job_tenant: list[int]) -> Tree:

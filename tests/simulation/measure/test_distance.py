@@ -17,7 +17,7 @@ from fairlead.sharing.allocate import allocate
 from fairlead.sharing.present import Snapshot, Tenants, exact_now
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.run import simulate
-from fairlead.simulation.measure.distance import Distance, Whose, measure_sample
+from fairlead.simulation.measure.distance import measure_sample, sample_now, summary_of
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.workloads.registry import generate
 from tests.tolerances import CERTIFICATE, close
@@ -184,12 +184,12 @@ def test_a_limit_caps_what_a_tenant_holds() -> None:
 
 
 def test_who_has_too_little_is_named_with_how_much() -> None:
-    distance = Distance(NOBODY)
-    found = distance.sample(moment([[10]], [[1], [1]], [8, 2], [9, 9], [10.0, 10.0]))
+    now = moment([[10]], [[1], [1]], [8, 2], [9, 9], [10.0, 10.0])
+    found = sample_now(now, NOBODY)
     assert found is not None
     assert found.time == 7
     assert found.tenants == 2
-    assert found.whose == Whose(tenant=-1, job=11)
+    assert found.whose == -1 - 11
     assert found.shortfall == pytest.approx(30.0)
     assert found.rmse == pytest.approx(30.0)
     assert found.rmse_sorted == pytest.approx(30.0)
@@ -197,7 +197,7 @@ def test_who_has_too_little_is_named_with_how_much() -> None:
 
 def test_sorted_vectors_hide_who_lost() -> None:
     # Exact: 2 tasks and 8; the other way round in the run.
-    found = Distance(NOBODY).sample(moment([[10]], [[1], [1]], [2, 8], [9, 9], [10.0, 40.0]))
+    found = sample_now(moment([[10]], [[1], [1]], [2, 8], [9, 9], [10.0, 40.0]), NOBODY)
     assert found is not None
     exact = measure_sample(0, np.array([0.8, 0.2]), np.array([0.2, 0.8]), np.array([0, 1]))
     assert exact.rmse == pytest.approx(60.0)
@@ -214,28 +214,26 @@ def test_sorted_vectors_are_never_further_apart(pairs: list[tuple[float, float]]
 
 
 def test_all_samples_together() -> None:
-    distance = Distance(NOBODY)
-    distance.sample(moment([[10]], [[1], [1]], [8, 2], [9, 9], [10.0, 10.0]))
-    distance.sample(moment([[10]], [[1], [1]], [5, 5], [9, 9], [10.0, 10.0]))
-    summary = distance.summary()
+    held = ([8, 2], [5, 5])
+    moments = [moment([[10]], [[1], [1]], each, [9, 9], [10.0, 10.0]) for each in held]
+    found = [sample_now(now, NOBODY) for now in moments]
+    summary = summary_of([each for each in found if each is not None])
     assert summary.samples == 2
     assert summary.rmse == pytest.approx(15.0)
-    assert summary.largest_rmse == pytest.approx(30.0)
     assert summary.largest is not None
-    assert summary.largest.whose == Whose(-1, 11)
+    assert summary.largest.whose == -1 - 11
     assert summary.largest.shortfall == pytest.approx(30.0)
 
 
 def test_a_moment_without_anybody_counts_for_nothing() -> None:
-    distance = Distance(NOBODY)
     empty = moment([[10]], [[1]], [0], [1], [10.0])
     nobody = {
         name: getattr(empty, name)[:0]
         for name in ("job", "tenant", "demand", "needs", "spread", "waiting", "held", "scale")
     }
-    assert distance.sample(replace(empty, **nobody)) is None
-    assert distance.summary().samples == 0
-    assert isnan(distance.summary().rmse)
+    assert sample_now(replace(empty, **nobody), NOBODY) is None
+    assert summary_of([]).samples == 0
+    assert isnan(summary_of([]).rmse)
 
 
 def test_jobs_of_one_tenant_are_added_up() -> None:
@@ -243,7 +241,7 @@ def test_jobs_of_one_tenant_are_added_up() -> None:
         moment([[10]], [[1], [1], [1]], [5, 0, 5], [9, 9, 9], [10.0] * 3),
         tenant=np.array([0, 0, -1]),
     )
-    found = Distance(Tenants(np.array([-1]), np.ones(1))).sample(now)
+    found = sample_now(now, Tenants(np.array([-1]), np.ones(1)))
     assert found is not None
     assert found.tenants == 2
     assert found.rmse == pytest.approx(0.0)
@@ -257,6 +255,5 @@ def test_shares_that_are_many_powers_of_ten_apart_are_found() -> None:
     distances = Distances(moment)
     options = Options(until=moment)
     simulate(generate(study, 0), policy="cmmf:memory", sinks=[distances], options=options)
-    assert distances.summary is not None
     assert distances.summary.samples == 1
     assert 0 < distances.summary.rmse < 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def rows(count: int) -> dict[str, object]:
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 def test_what_was_written_is_read_with_its_schema(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"some{ending}"
-    with Table(path, FORM) as table:
+    with closing(Table(path, FORM)) as table:
         table.write(rows(2))
         table.write(rows(1))
     assert schema_of(path) == "fairlead.test/1"
@@ -60,7 +61,7 @@ def test_nothing_is_there_before_the_end(tmp_path: Path, ending: str) -> None:
 def test_a_finished_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     for count in (3, 1):
-        with Table(path, FORM) as table:
+        with closing(Table(path, FORM)) as table:
             table.write(rows(count))
     assert len(path.read_text(encoding="utf-8").splitlines()) == 3  # schema, names, one row
     assert list(tmp_path.iterdir()) == [path]

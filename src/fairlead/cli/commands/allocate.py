@@ -44,7 +44,6 @@ CSV = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     add_files(parser)
     add_policy(parser)
     form = parser.add_mutually_exclusive_group()

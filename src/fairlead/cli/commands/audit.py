@@ -45,7 +45,6 @@ allocation."""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     add_files(parser, least=0)
     parser.add_argument(
         "--trace",

@@ -33,6 +33,9 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     yield screen.dim(f"policy {found.policy}; {looked}; exact shares: {exact}")
     if found.problem:
         yield from wrapped(f"There is no newer one: {escaped(found.problem)}.", screen)
+    if found.gap is not None:
+        held = number(100 * (1 - found.gap), 3)
+        yield f"of what is due by the exact allocation, tenants hold {held}%"
     yield ""
     if not found.shortfalls:
         if found.exact is not None:

@@ -24,7 +24,6 @@ All of them are cancelled, or none where one is not known. Doing it again change
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument("jobs", nargs="*", metavar="JOB", help="the names of jobs")
     parser.add_argument("--all", action="store_true", help="all jobs of --tenant")
     parser.add_argument("--tenant", metavar="TENANT", help="with --all: whose")
@@ -43,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         if args.tenant is not None:
             check_tenant(service, args.tenant)
         found = service.cancel_jobs(*args.jobs, tenant=args.tenant)
-    say_answer(args, found, lambda _: map(_line, found.jobs))
+    none = f"no job of {escaped(args.tenant or '')} waits or runs"
+    say_answer(args, found, lambda _: map(_line, found.jobs) if found.jobs else [none])
     return 0
 
 

@@ -36,7 +36,6 @@ CSV = ("job", "tenant", "policy", "tasks", "change", "refused")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     add_files(parser)
     parser.add_argument(
         "--policies",

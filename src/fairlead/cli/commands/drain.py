@@ -16,7 +16,6 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of both commands."""
-    parser.epilog = EPILOG
     parser.set_defaults(back=parser.prog.endswith("undrain"))
     parser.add_argument("machines", nargs="+", metavar="MACHINE", help="machines, by name or range")
     add_service(parser)

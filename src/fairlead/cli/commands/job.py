@@ -35,7 +35,6 @@ MOST = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument("job", metavar="JOB", help="the job's name")
     parser.add_argument(
         "--tasks",
@@ -119,7 +118,7 @@ def ending(attempt: TaskAttempt) -> str:
         "exited": f"exit code {attempt.code}",
         "signalled": f"signal {attempt.code}",
         "time_limit": "exceeded its time limit",
-        "memory": "used more memory than its demand",
+        "memory": "stopped for memory",
         "stopped": "stopped",
         "not_started": "could not be started",
         "lost": "lost with its machine",

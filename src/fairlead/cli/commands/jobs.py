@@ -36,7 +36,6 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--all", action="store_true", help="finished, failed and cancelled jobs as well"
     )

@@ -20,7 +20,6 @@ with most issuers; end the session at the issuer, too, where somebody else may h
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     add_service(parser)
 
 

@@ -17,7 +17,6 @@ mechanism divides the cluster in another way. Parameters are written in brackets
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
 
 
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001  (every command takes its arguments)

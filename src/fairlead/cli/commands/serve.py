@@ -37,7 +37,6 @@ SILENT = 5.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--engine", choices=tuple(ENGINES), help="the engine that runs the tasks (default: local)"
     )
@@ -49,7 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " tasks as its jobs",
     )
     parser.add_argument(
-        "--partition", metavar="NAME", help="of Slurm, for --mode place: jobs of tasks are in it"
+        "--partition",
+        metavar="NAME",
+        help="of Slurm: where --mode place runs tasks; with --mode order, whose jobs alone are put"
+        " into order",
     )
     parser.add_argument(
         "--cluster",
@@ -162,6 +164,7 @@ def words_of(args: argparse.Namespace) -> list[str]:
         *(
             "engine",
             "mode",
+            "partition",
             "cluster",
             "address",
             "state",

@@ -35,7 +35,6 @@ NEVER = "never"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "words",
         nargs="+",

@@ -34,7 +34,6 @@ LIST, ALL = "list", "all"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "name", metavar="NAME", help=f"a study, `{LIST}` for what there is, or `{ALL}`"
     )

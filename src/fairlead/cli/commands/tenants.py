@@ -25,7 +25,6 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--apply",
         metavar="FILE",

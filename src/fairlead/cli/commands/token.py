@@ -41,7 +41,6 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     for name, summary in (
         ("create", "make a token and print it"),

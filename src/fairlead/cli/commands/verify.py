@@ -23,7 +23,6 @@ is 0 if the proof holds, and 1 if it does not.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "files",
         nargs="+",

@@ -17,20 +17,25 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   fairlead why train
+  fairlead why 4711_3 --priority    of a job of Slurm: also the parts of its priority, by sprio
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.epilog = EPILOG
     parser.add_argument("job", metavar="JOB", help="the job's name")
+    parser.add_argument(
+        "--priority",
+        action="store_true",
+        help="also what its priority is made of by Slurm's sprio, where Slurm places it",
+    )
     add_service(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Asks for the reasons and prints them."""
     with service_of(args) as service:
-        answer = service.why(args.job)
+        answer = service.why(args.job, priority=args.priority)
     say_answer(args, answer, lambda screen: lines(answer, screen))
     return 0
 

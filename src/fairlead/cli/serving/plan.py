@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlead.cli.serving.config import Configured, read_config
 from fairlead.client.places import check_url, state_folder
-from fairlead.engines.registry import ENGINES, PLACE
+from fairlead.engines.registry import ENGINES, ORDER, PLACE
 from fairlead.model.errors import InputError
 from fairlead.service.journal.places import POSTGRES
 
@@ -70,13 +70,13 @@ def plan_of(args: argparse.Namespace) -> Plan:
         right = f"write --mode {' or --mode '.join(modes)}" if modes else "leave --mode out"
         raise InputError(f"--engine {engine} has no mode {mode!r}", right)
     partition = option("partition")
-    if bool(partition) is not (mode == PLACE):
+    if mode == PLACE and not partition:
         raise InputError(
-            "--mode place needs a partition" if mode == PLACE else "--partition is of --mode place",
-            "name the one that was given to the service: --partition NAME"
-            if mode == PLACE
-            else "leave it out",
+            "--mode place needs a partition",
+            "name the one that was given to the service: --partition NAME",
         )
+    if partition and mode not in (ORDER, PLACE):
+        raise InputError("--partition is of --mode order and --mode place", "leave it out")
     if option("address") and not ENGINES[engine].address_of:
         other = next(each for each in ENGINES.values() if each.address_of)
         raise InputError(

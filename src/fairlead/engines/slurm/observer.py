@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Lock, Thread
@@ -17,16 +18,20 @@ from fairlead.engines.interface import (
     Report,
     Stream,
 )
-from fairlead.engines.observing import View
+from fairlead.engines.observing import Priority, View
 from fairlead.engines.slurm.reading.commands import ask, run
-from fairlead.engines.slurm.reading.parse import parse
+from fairlead.engines.slurm.reading.parse import Known, parse
+from fairlead.engines.slurm.reading.priority import priority_of
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
 
 PART = 40
-"""A reading takes at most so small a part of the time, whatever was asked for: with very many jobs
-there are fewer readings."""
+"""Readings take at most so small a part of the time, whatever was asked for, and so do Slurm's
+commands with them: with very many jobs there are fewer readings."""
+
+SMALL = 0.2
+"""Seconds of processor time that a reading may take without being made less often for it."""
 
 SELDOM = 300.0
 """Seconds between two readings of the accounts, which change seldom."""
@@ -50,6 +55,7 @@ class Observer:
     ) -> None:
         self._every, self._ask = every / SECOND, asked
         self._viewer = Viewer()
+        self._jobs: Known = {}
         self._accounts: Mapping[str, str] = {}
         self._accounts_at: float | None = None
         self._lock = Lock()
@@ -108,6 +114,9 @@ class Observer:
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:  # noqa: ARG002  Slurm has it
         return Output(b"", 0, 0, over=True)
 
+    def priority(self, job: str) -> Priority:
+        return priority_of(job)
+
     def forget(self, attempts: Sequence[Attempt]) -> None:
         pass
 
@@ -124,7 +133,9 @@ class Observer:
         if accounts:
             kept = {name: text for name, text in outputs.items() if name == SELDOM_READ}
             self._accounts, self._accounts_at = kept, began
-        view = self._viewer.view(parse({**self._accounts, **outputs}), int(time.time() * SECOND))
+        view = self._viewer.view(
+            parse({**self._accounts, **outputs}, self._jobs), int(time.time() * SECOND)
+        )
         news = [note for note in view.notes if note not in self._noted]
         self._noted = set(view.notes)
         with self._lock:
@@ -138,14 +149,14 @@ class Observer:
                 self._todo.clear()
                 self._act()
                 continue
-            began = time.thread_time()
+            began = _spent()
             view, failure = None, None
             try:
                 view = self._read()
             except FairleadError as error:
                 failure = error
-            took = time.thread_time() - began
-            due = time.monotonic() + max(self._every, PART * took)
+            took = _spent() - began
+            due = time.monotonic() + max(self._every, PART * (took - SMALL))
             with self._lock:
                 self._failure = failure
                 if view is not None:
@@ -154,6 +165,12 @@ class Observer:
 
     def _act(self) -> None:
         """Does what there is to do between two readings: nothing, where it only observes."""
+
+
+def _spent() -> float:
+    """Seconds of processor time of this thread, and of commands that ended."""
+    commands = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time() + commands.ru_utime + commands.ru_stime
 
 
 def cluster_name() -> str:

@@ -31,9 +31,11 @@ def open_slurm(mode: str, every: int, state: Path, partition: str | None) -> Eng
             f"the cluster has PriorityType={kind}, which knows no site factor",
             f"--mode order needs PriorityType={MULTIFACTOR} in slurm.conf",
         )
+    from fairlead.engines.slurm.budget import budget_for
     from fairlead.engines.slurm.orderer import Orderer
 
-    return Orderer(every, ask, cluster_name)
+    budget = budget_for(setting("SlurmctldParameters"))
+    return Orderer(every, ask, cluster_name, budget=budget, partition=partition)
 
 
 def _placer(every: int, state: Path, partition: str) -> Engine:

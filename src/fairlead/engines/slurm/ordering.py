@@ -15,9 +15,6 @@ SPACE = 10_000
 CLOSEST = 100
 """Two neighbours are never closer: then all factors are written anew."""
 
-AT_ONCE = 300
-"""Factors that are written at most after one reading, those of who comes first before others."""
-
 Factors = Mapping[str, int]
 
 

@@ -99,6 +99,9 @@ class Viewer:
         self._requests: dict[int, tuple[SlurmJob, Request | str]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
         self._elements: dict[str, list[str]] = {}  # of jobs that are a part of an array
+        # Of jobs that wait: Slurm's own priorities, the least of a job's, and where they may start.
+        self.priorities: dict[str, int] = {}
+        self.partitions: dict[str, tuple[str, ...]] = {}
 
     def view(self, picture: Picture, time: int) -> View:
         """The view that this picture, read at that time, gives."""
@@ -116,6 +119,7 @@ class Viewer:
         requests = [self._request(job, usable) for job in picture.jobs]
         self._forget(picture, requests)
         self._elements = {}
+        self.priorities, self.partitions = {}, {}
         for job, request in zip(picture.jobs, requests, strict=True):
             self._take(draft, job, request)
         tenants = tenants_of(picture, notes)
@@ -157,6 +161,9 @@ class Viewer:
         found.throttle = job.throttle
         if waits:
             found.elements += job.elements
+            before = self.priorities.get(of.name, job.priority)
+            self.priorities[of.name] = min(before, job.priority)
+            self.partitions[of.name] = job.partitions
             if of.name != str(number):
                 self._elements.setdefault(of.name, []).append(f"{number}_{job.element}")
             if job.elements == 1:
@@ -173,7 +180,7 @@ class Viewer:
         """What a part of the job asks for, the same whether it runs or not; or why that cannot be
         said."""
         known = self._requests.get(job.number)
-        if known is not None and known[0] == job:
+        if known is not None and (known[0] is job or known[0] == job):
             return known[1]
         found: Request | str
         try:
@@ -209,14 +216,18 @@ class Viewer:
     def _forget(self, picture: Picture, requests: Sequence[Request | str]) -> None:
         """Forgets what Slurm has forgotten, and what no element asks for any more."""
         rows = {job.number for job in picture.jobs}
-        asked: dict[int, set[tuple[str, Request]]] = {}
+        asked: dict[int, list[tuple[str, Request]]] = {}  # no sets: hashes of fractions take long
         for job, request in zip(picture.jobs, requests, strict=True):
             if not isinstance(request, str):
                 key = tenant_of(job.user, job.account), request
-                asked.setdefault(_number(job), set()).add(key)
+                keys = asked.setdefault(_number(job), [])
+                if not keys or keys[-1] != key:
+                    keys.append(key)
         self._requests = {at: known for at, known in self._requests.items() if at in rows}
         self._jobs = {
-            at: {key: job for key, job in known.items() if key in asked[at]}
+            at: known
+            if all(key in asked[at] for key in known)
+            else {key: job for key, job in known.items() if key in asked[at]}
             for at, known in self._jobs.items()
             if at in asked
         }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from fairlead.model.errors import InputError
@@ -11,6 +9,8 @@ from fairlead.scheduling.events import Advice, AdviceChanged
 from fairlead.scheduling.kernels.guided import UNNAMED
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.digest import word_of
+from fairlead.scheduling.state.rows import tasks_held
 
 
 def advice_changed(book: Book, event: AdviceChanged) -> None:
@@ -49,11 +49,7 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
             state.rank[at] = each.rank
             state.target[at] = each.target
     if groups:
-        held = np.flatnonzero(
-            (state.task["state"][: int(state.header[0]["tasks"])] > 0)
-            & (state.task["machine"][: int(state.header[0]["tasks"])] >= 0)
-        )
-        task = state.task[held]
+        task = state.task[tasks_held(state)]
         np.add.at(state.runs, (task["job"], state.machine["group"][task["machine"]]), 1)
 
 
@@ -89,11 +85,5 @@ def _groups(advice: tuple[Advice, ...]) -> tuple[Groups, list[int]]:
 
 def _word(event: AdviceChanged, groups: Groups, of: list[int]) -> int:
     """A number for all that the event says, the same on every machine."""
-    said = repr(
-        (
-            list(groups),
-            [(a.job, g, a.rank, a.target) for a, g in zip(event.advice, of, strict=True)],
-        )
-    )
-    whole = hashlib.blake2b(said.encode(), digest_size=8).digest()
-    return int.from_bytes(whole, "little", signed=True)
+    rows = [(a.job, g, a.rank, a.target) for a, g in zip(event.advice, of, strict=True)]
+    return word_of((list(groups), rows))

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairlead.scheduling.events import Advice
 from fairlead.sharing.present import Exact, Filled
-from fairlead.sharing.problem.problem import Bools, Floats, Ints
+from fairlead.sharing.problem.problem import Floats, Ints, jobs_below
 from fairlead.sharing.solvers.support import support
 
 MILLION = 1_000_000
@@ -97,11 +97,9 @@ def _under_limits(exact: Filled) -> Floats:
     """(L, J) what a task of each job takes of what each limit caps."""
     tree = exact.problem.tree
     need = np.zeros((len(tree.limits), len(exact.scale)))
+    below = jobs_below(tree) if tree.limits else []
     for row, limit in enumerate(tree.limits):
-        below: Bools = np.arange(len(tree.names)) == limit.tenant
-        for t, parent in enumerate(tree.parent):  # parents come before their children
-            below[t] |= parent >= 0 and below[parent]
-        at = below[tree.job_tenant]
+        at = below[limit.tenant]
         need[row, at] = exact.problem.demand[at, limit.resource]
     return need
 

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from fairlead.model.errors import InputError
+from fairlead.model.own_files import OwnFiles
 
 if TYPE_CHECKING:  # names are asked for where nothing is compiled
     from fairlead.scheduling.kernels.room.rules import Compare, Rule, Score
@@ -30,8 +31,7 @@ ELSEWHERE = "elsewhere"
 """No rule: another scheduler places, and the core is told of it (`TaskPlaced`)."""
 
 _own: dict[str, Score] = {}
-_FILE_MODULE = "fairlead_own_placement"
-_files: list[dict[str, Score]] = []
+_files: OwnFiles[Score] = OwnFiles("placement rule")
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,7 @@ def placement(name: str) -> Callable[[Score], Score]:
     def register(function: Score) -> Score:
         if name in (*BUILT_IN, ELSEWHERE):
             raise InputError(f"`{name}` is a built-in name", "choose another one")
-        if _files and function.__module__ == _FILE_MODULE:
-            _files[-1][name] = function
-        else:
+        if not _files.takes(name, function, function):
             _own[name] = function
             _compiled.cache_clear()
         return function
@@ -100,7 +98,9 @@ def find(text: str) -> Placement:
     """The rule that a user means: a name, or `./mine.py:name` for one in a file of their own."""
     file, _, name = text.rpartition(":")
     if file:
-        return Placement(text, _compile(text, _in_file(file, name), keep=False), True, False, False)
+        return Placement(
+            text, _compile(text, _files.find(file, name), keep=False), True, False, False
+        )
     if text == ELSEWHERE:
         return replace(_compiled("first-fit"), name=ELSEWHERE, places=False)
     return _compiled(name)
@@ -149,28 +149,3 @@ def _compile(name: str, function: Score, *, keep: bool, scarce: bool = False) ->
             f"the placement rule `{name}` cannot be compiled: {first}",
             "use numbers, loops and the arrays of the state only",
         ) from error
-
-
-def _in_file(file: str, name: str) -> Score:
-    import runpy
-
-    found: dict[str, Score] = {}
-    _files.append(found)
-    try:
-        runpy.run_path(file, run_name=_FILE_MODULE)
-    except InputError:
-        raise
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError) and error.filename == file
-        reason = f"{file} cannot be read: {error.strerror or error}"
-        raise InputError(
-            f"no such file: {file}" if missing else reason, "check the path"
-        ) from error
-    except Exception as error:
-        raise InputError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
-    finally:
-        _files.pop()
-    if name not in found:
-        names = ", ".join(f"`{each}`" for each in sorted(found)) or "nothing"
-        raise InputError(f"{file} registers no placement rule `{name}`", f"it registers {names}")
-    return found[name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import Ints
-from fairlead.scheduling.kernels.memory.tables import UNLIMITED, Full
+from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.preemption.picture import (
     BOUNDLESS,
@@ -20,10 +19,13 @@ from fairlead.scheduling.preemption.picture import (
     HeldJob,
     HeldMachine,
     HeldTask,
+    free_pieces,
     pieces_of,
 )
 from fairlead.scheduling.preemption.rule import Memory, Preemption
 from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.digest import word_of
+from fairlead.scheduling.state.rows import jobs_kept, limits, stopping_tasks, tasks_held
 from fairlead.scheduling.transitions import MachineState, TaskState
 
 Launches = Sequence[tuple[int, int]]
@@ -96,7 +98,7 @@ class Stopping:
         jobs = book.state.job[slots]
         there = (jobs["used"] > 0) & (jobs["seq"] == seqs) & (jobs["usable"] > 0)
         waiting = np.where(jobs["cancelled"] > 0, 0, jobs["waiting"])
-        running = jobs["held"] - _stopping(book)[slots]
+        running = jobs["held"] - stopping_tasks(book.state)[slots]
         stands = zip(running[there].tolist(), waiting[there].tolist(), strict=True)
         return dict(zip(seqs[there].tolist(), stands, strict=True))
 
@@ -109,9 +111,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
                 f"a guarantee of {tasks} tasks", "write 0 or more", about=("job", name)
             )
     book.pass_time(event.time)
-    said = repr(list(event.guarantees.items())).encode()
-    word = int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)
-    mix(book.state.handle, word)
+    mix(book.state.handle, word_of(list(event.guarantees.items())))
 
 
 def held(book: Book, only: Sequence[int] | None) -> Held:
@@ -120,7 +120,6 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
     header = state.header[0]
     up = np.flatnonzero(state.machine["state"][: int(header["machines"])] == MachineState.UP)
     machines = [m for m in up.tolist() if only is None or m in only]
-    slots = np.flatnonzero(state.task["state"][: int(header["tasks"])] > TaskState.WAITING)
     on = set(machines)
     tasks = [
         HeldTask(
@@ -131,10 +130,10 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
             pieces=pieces_of(state, int(task["pieces"])),
             stopping=task["state"] == TaskState.STOPPING,
         )
-        for task in state.task[slots]
+        for task in state.task[tasks_held(state)]
         if int(task["machine"]) in on
     ]
-    stopping = _stopping(book)
+    stopping = stopping_tasks(state)
     jobs = np.flatnonzero(
         state.job["used"][: int(header["jobs"])] & (state.job["usable"][: int(header["jobs"])] > 0)
     )
@@ -148,16 +147,11 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
 
 def _machine(book: Book, m: int) -> HeldMachine:
     state = book.state
-    pieces = []
-    for r, unit in enumerate(state.unit.tolist()):
-        first = int(state.column[r])
-        count = int(state.capacity[m, r]) // unit if unit else 0
-        pieces.append(tuple(state.piece[m, first : first + count].tolist()))
     return HeldMachine(
         seq=m,
         free=tuple(state.free[m].tolist()),
         terms=int.from_bytes(state.satisfies[m].astype("<u8").tobytes(), "little"),
-        pieces=tuple(pieces),
+        pieces=free_pieces(state, m),
         open=bool(state.machine[m]["reserved"] < 0),
     )
 
@@ -182,34 +176,26 @@ def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
     )
 
 
-def _stopping(book: Book) -> Ints:
-    """(slots of jobs,) how many tasks of each were told to stop."""
-    task = book.state.task[: int(book.state.header[0]["tasks"])]
-    told = task["job"][task["state"] == TaskState.STOPPING]
-    return np.bincount(told, minlength=len(book.state.job)).astype(np.int64)
-
-
 def _room(book: Book, j: int) -> int:
     """How many more tasks the limits of the job's tenants allow."""
-    state = book.state
-    room, t = BOUNDLESS, int(state.job[j]["tenant"])
-    while t >= 0:
-        for r, need in enumerate(state.demand[j].tolist()):
-            limit = int(state.limit[t, r])
-            if need and limit != UNLIMITED:
-                room = min(room, max(limit - int(state.used[t, r]), 0) // need)
-        t = int(state.tenant[t]["parent"])
-    return room
+    state, need = book.state, book.state.demand[j]
+    left = (
+        max(limit - int(state.used[t, r]), 0) // int(need[r])
+        for t, r, limit in limits(state, int(state.job[j]["tenant"]), need)
+    )
+    return min(left, default=BOUNDLESS)
 
 
 def _slots(book: Book) -> Mapping[int, int]:
     """The jobs' slots by their seqs."""
-    used = np.flatnonzero(book.state.job["used"][: int(book.state.header[0]["jobs"])])
-    return dict(zip(book.state.job["seq"][used].tolist(), used.tolist(), strict=True))
+    jobs = jobs_kept(book.state)
+    return dict(zip(book.state.job["seq"][jobs].tolist(), jobs.tolist(), strict=True))
 
 
 def _tasks(book: Book) -> Mapping[tuple[int, int], int]:
     """The slots of held tasks by job slot and number."""
     state = book.state
-    held_now = np.flatnonzero(state.task["state"][: int(state.header[0]["tasks"])] > 0)
-    return {(int(state.task[t]["job"]), int(state.task[t]["number"])): int(t) for t in held_now}
+    return {
+        (int(state.task[t]["job"]), int(state.task[t]["number"])): t
+        for t in tasks_held(state).tolist()
+    }

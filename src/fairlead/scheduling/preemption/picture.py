@@ -27,6 +27,16 @@ def pieces_of(state: State, bits: int) -> Pieces:
     )
 
 
+def free_pieces(state: State, m: int) -> tuple[tuple[int, ...], ...]:
+    """The free units of each device of a machine, by resource."""
+    return tuple(
+        tuple(state.piece[m, first : first + (capacity // unit if unit else 0)].tolist())
+        for unit, first, capacity in zip(
+            state.unit.tolist(), state.column.tolist(), state.capacity[m].tolist(), strict=True
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class HeldMachine:
     """A machine that is up. `pieces[r]` are the free units of each of its devices of a resource;

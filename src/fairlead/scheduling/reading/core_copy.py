@@ -15,7 +15,6 @@ from fairlead.scheduling.kernels.memory.state import FIELDS
 from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.preemption.adapter import Stopping
 from fairlead.scheduling.preemption.rule import Memory
-from fairlead.scheduling.transitions import HELD
 
 _USED = {
     name: table
@@ -44,12 +43,7 @@ class FrozenCore:
         core = self._core
         state, ids = core.state, core.ids
         state.grow(Full.OUT)  # makes the handle of the arrays as they are now
-        used = state.task[: int(state.header[0]["tasks"])]
-        held = np.flatnonzero(np.isin(used["state"], HELD))
-        ids.tasks.update((job, {}) for job in ids.job_at)
-        columns = (held, used["job"][held], used["number"][held])
-        for slot, job, number in zip(*(column.tolist() for column in columns), strict=True):
-            ids.tasks[job][number] = slot
+        ids.find_tasks(state)
         if self._memory is not None:
             assert core.options.preempt_after is not None  # it remembers for that
             core.stopping = Stopping(core.options.preempt_after)

@@ -12,7 +12,7 @@ from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.machine_room import could_run
 from fairlead.scheduling.reading.present import owner_names
-from fairlead.scheduling.transitions import HELD
+from fairlead.scheduling.state.rows import tasks_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,7 @@ def find_holders(core: Core, slot: int, told: Callable[[str], str] = str) -> lis
     empty, most tasks first; its own tenant too. `told`: what a reader is told of a job's name."""
     state = core.state
     machines = could_run(core, slot)
-    task = state.task[: int(state.header[0]["tasks"])]
-    held = task[np.isin(task["state"], [int(each) for each in HELD])]
+    held = state.task[tasks_held(state)]
     jobs, counts = np.unique(held["job"][machines[held["machine"]]], return_counts=True)
     wanted = np.flatnonzero(state.demand[slot]).tolist()
     tasks: dict[str, int] = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fairlead.scheduling.apply import next_task as applied_next
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.state.rows import tasks_of
 from fairlead.scheduling.transitions import MachineState, TaskState
 
 
@@ -79,11 +80,8 @@ def job_total(core: Core, job: str) -> int:
 def machines_of_job(core: Core, job: str) -> tuple[str, ...]:
     """The machines on which tasks of the job are, each once."""
     state, ids = core.state, core.ids
-    names, at = [], int(state.job[ids.jobs[job]]["first_task"])
-    while at >= 0:
-        names.append(ids.machine_at[int(state.task[at]["machine"])].name)
-        at = int(state.task[at]["job_next"])
-    return tuple(dict.fromkeys(names))
+    machines = state.task["machine"][tasks_of(state, ids.jobs[job])].tolist()
+    return tuple(dict.fromkeys(ids.machine_at[m].name for m in machines))
 
 
 def is_fifo(core: Core) -> bool:

@@ -8,7 +8,15 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.memory.state import Ints
-from fairlead.scheduling.preemption.picture import Held, HeldMachine, Pieces, Room, pieces_of
+from fairlead.scheduling.preemption.picture import (
+    Held,
+    HeldMachine,
+    Pieces,
+    Room,
+    free_pieces,
+    pieces_of,
+)
+from fairlead.scheduling.state import rows
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.sharing.problem.problem import Bools
 
@@ -77,14 +85,9 @@ def least_reductions(core: Core, slot: int) -> list[tuple[int, Amounts]]:
 def free_room(core: Core, m: int) -> Room:
     """The free amounts and devices of a machine."""
     state = core.state
-    units = state.unit.tolist()
-    pieces = []
-    for r, unit in enumerate(units):
-        first = int(state.column[r])
-        count = int(state.capacity[m, r]) // unit if unit else 0
-        pieces.append(tuple(state.piece[m, first : first + count].tolist()))
-    machine = HeldMachine(seq=m, free=tuple(state.free[m].tolist()), pieces=tuple(pieces))
-    return Room(Held((), (), (), tuple(units)), machine)
+    free = tuple(state.free[m].tolist())
+    machine = HeldMachine(seq=m, free=free, pieces=free_pieces(state, m))
+    return Room(Held((), (), (), tuple(state.unit.tolist())), machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,9 @@ class MachineTask:
 
 def tasks_on(core: Core, m: int) -> list[MachineTask]:
     """The tasks on a machine, the newest first."""
-    state = core.state
-    tasks, at = [], int(state.machine[m]["first"])
-    while at >= 0:
-        row = state.task[at]
+    state, tasks = core.state, []
+    for row in state.task[rows.tasks_on(state, m)]:
         job, pieces = int(row["job"]), pieces_of(state, int(row["pieces"]))
         number, launched = int(row["number"]), int(row["launched"])
         tasks.append(MachineTask(job, number, demand_of(core, job), pieces, launched))
-        at = int(row["machine_next"])
     return sorted(tasks, key=lambda task: (-task.launched, task.job, task.number))

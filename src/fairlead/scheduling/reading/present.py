@@ -16,6 +16,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.memory.state import Ints, Words
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.reading.lookup import is_fifo
+from fairlead.scheduling.state.rows import jobs_present, machines_there, stopping_tasks, tasks_held
 from fairlead.scheduling.state.scales import Classes, Scaler
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.sharing.problem.problem import Bools, Floats
@@ -31,10 +32,7 @@ class Machines:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        state = core.state.machine["state"][: int(core.state.header[0]["machines"])]
-        self.slot: Ints = np.flatnonzero(
-            (state == MachineState.UP) | (state == MachineState.DRAINING)
-        )
+        self.slot = machines_there(core.state)
 
     @property
     def values(self) -> tuple[Machine, ...]:
@@ -102,9 +100,7 @@ class Jobs:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        rows = core.state.job[: int(core.state.header[0]["jobs"])]
-        jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
-        self.slot: Ints = jobs[np.argsort(rows["seq"][jobs], kind="stable")]
+        self.slot = jobs_present(core.state)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,11 +135,8 @@ class Jobs:
     @property
     def running(self) -> Ints:
         """(J,) of the held tasks those that were not told to stop."""
-        tasks = self._core.state.task[: int(self._core.state.header[0]["tasks"])]
-        stopping = np.bincount(
-            tasks["job"][tasks["state"] == TaskState.STOPPING], minlength=len(self._core.state.job)
-        )
-        return np.where(self.cancelled, 0, self._column("held") - stopping[self.slot])
+        stopping = stopping_tasks(self._core.state)[self.slot]
+        return np.where(self.cancelled, 0, self._column("held") - stopping)
 
     @property
     def endless(self) -> Bools:
@@ -202,8 +195,7 @@ class Tasks:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        state = core.state.task["state"][: int(core.state.header[0]["tasks"])]
-        self._slot = np.flatnonzero(state > TaskState.WAITING)
+        self._slot = tasks_held(core.state)
 
     def _column(self, field: str) -> Ints:
         column: Ints = self._core.state.task[field][self._slot].astype(np.int64)

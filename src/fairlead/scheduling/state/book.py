@@ -26,6 +26,7 @@ from fairlead.scheduling.state.ids import Ids, Unit, unit_names
 from fairlead.scheduling.state.labels import Labels, scarcity
 from fairlead.scheduling.state.pools import pool_weights
 from fairlead.scheduling.state.possible import possible
+from fairlead.scheduling.state.rows import jobs_kept
 from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
 from fairlead.scheduling.state.slots import online
 from fairlead.scheduling.state.terms import Listed, NotListed, Term, needed_by, satisfies, terms_of
@@ -263,10 +264,9 @@ class Book:
         self.stale = False
         state = self.state
         self.find_scarcity()
-        jobs = np.flatnonzero(state.job["used"][: int(state.header[0]["jobs"])])
+        jobs = jobs_kept(state)
         if not len(jobs):
             return
-        jobs = jobs[np.argsort(state.job["seq"][jobs])]
         spread = state.job["spread"][jobs] > 0
         names = [self.name_of(int(j)) for j in jobs]
         try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import FREE
-from fairlead.scheduling.transitions import MachineState
+from fairlead.scheduling.state.rows import jobs_kept, machines_there
 
 MACHINE = ("state", "pledged", "tasks", "until")
 JOB = (
@@ -30,12 +30,10 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
 
     out.update(int(header["trail"]).to_bytes(8, "little"))
     add([header["now"], header["job_seq"], header["machines"], header["launched"]])
-    kinds = state.machine["state"][: int(header["machines"])]
-    machines = np.flatnonzero(kinds != MachineState.GONE)
+    machines = machines_there(state)
     add(machines, *(state.machine[name][machines] for name in MACHINE))
     add(state.capacity[machines], state.free[machines])
-    jobs = np.flatnonzero(state.job["used"][: int(header["jobs"])])
-    jobs = jobs[np.argsort(state.job["seq"][jobs])]
+    jobs = jobs_kept(state)
     add(*(state.job[name][jobs] for name in JOB), state.demand[jobs])
     tasks = np.flatnonzero(state.task["state"][: int(header["tasks"])] != FREE)
     seq = state.job["seq"][state.task["job"][tasks]]
@@ -45,3 +43,9 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
     out.update(state.task["pieces"][tasks].astype("<u8").tobytes())
     add(np.array(more, np.int64))
     return out.hexdigest()
+
+
+def word_of(said: object) -> int:
+    """A number for what is said in plain values, the same on every machine."""
+    whole = hashlib.blake2b(repr(said).encode(), digest_size=8).digest()
+    return int.from_bytes(whole, "little", signed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,7 +12,9 @@ from fairlead.model.hints import Known
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import PIECES
+from fairlead.scheduling.state.rows import tasks_held
 from fairlead.scheduling.state.terms import Term
 
 LARGEST = 2**53
@@ -53,19 +56,17 @@ class Ids:
 
     def copied(self) -> Ids:
         """Tables of one's own, without `tasks`. The values are frozen, and shared."""
-        return Ids(
-            self.units,
-            machines=dict(self.machines),
-            machine_at=dict(self.machine_at),
-            jobs=dict(self.jobs),
-            job_at=dict(self.job_at),
-            tenants=dict(self.tenants),
-            tenant_at=dict(self.tenant_at),
-            below={parent: list(slots) for parent, slots in self.below.items()},
-            terms=dict(self.terms),
-            term_users=dict(self.term_users),
-            free_terms=list(self.free_terms),
-        )
+        tables = {name: copy(table) for name, table in vars(self).items()}
+        below = {parent: list(slots) for parent, slots in self.below.items()}
+        return Ids(**{**tables, "below": below, "tasks": {}})
+
+    def find_tasks(self, state: State) -> None:
+        """The tasks of the jobs, from the state: who copied or read these tables has none."""
+        self.tasks = {job: {} for job in self.job_at}
+        held = tasks_held(state)
+        columns = (held, state.task["job"][held], state.task["number"][held])
+        for slot, job, number in zip(*(column.tolist() for column in columns), strict=True):
+            self.tasks[job][number] = slot
 
     def amounts(self, about: About, amounts: Mapping[str, Fraction]) -> list[int]:
         """The amounts of all resources in their units; 0 where nothing is said. Refuses what is

@@ -13,9 +13,17 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InternalError
-from fairlead.scheduling.kernels.memory.state import Records, State
+from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
 from fairlead.scheduling.state.plainly_possible import could_run
+from fairlead.scheduling.state.rows import (
+    chain,
+    jobs_kept,
+    machines_there,
+    tasks_held,
+    tasks_of,
+    tasks_on,
+)
 from fairlead.scheduling.state.search_invariants import search_structures
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
 
@@ -43,39 +51,10 @@ def broken(state: State) -> Iterator[str]:
         yield from part(state)
 
 
-def held_slots(state: State) -> list[int]:
-    """The slots of the tasks that are on a machine."""
-    used = state.task["state"][: int(state.header[0]["tasks"])]
-    return [int(t) for t in np.flatnonzero(np.isin(used, HELD))]
-
-
-def job_slots(state: State) -> list[int]:
-    """The slots of the jobs that are kept."""
-    used = state.job["used"][: int(state.header[0]["jobs"])]
-    return [int(j) for j in np.flatnonzero(used == 1)]
-
-
 def tenant_slots(state: State) -> list[int]:
     """The slots of the tenants that are there."""
     used = state.tenant["used"][: int(state.header[0]["tenants"])]
     return [int(t) for t in np.flatnonzero(used == 1)]
-
-
-def machine_slots(state: State) -> list[int]:
-    """The slots of the machines that are not gone."""
-    used = state.machine["state"][: int(state.header[0]["machines"])]
-    there = (MachineState.UP, MachineState.DRAINING)
-    return [int(m) for m in np.flatnonzero(np.isin(used, there))]
-
-
-def chain(table: Records, first: int, follow: str) -> list[int]:
-    """The slots of a linked list; one slot more than the table has where it runs in a circle."""
-    found: list[int] = []
-    at = int(first)
-    while at >= 0 and len(found) <= len(table):
-        found.append(at)
-        at = int(table[at][follow])
-    return found
 
 
 def tasks(state: State) -> Iterator[str]:
@@ -85,8 +64,8 @@ def tasks(state: State) -> Iterator[str]:
     by_job: Counter[int] = Counter()
     by_machine: Counter[int] = Counter()
     queued: Counter[int] = Counter()
-    for j in job_slots(state):
-        for t in chain(table, state.job[j]["first_task"], "job_next"):
+    for j in jobs_kept(state).tolist():
+        for t in tasks_of(state, j):
             by_job[t] += 1
             if table[t]["job"] != j:
                 yield f"task slot {t} is listed with job {j} but is one of {table[t]['job']}"
@@ -95,7 +74,7 @@ def tasks(state: State) -> Iterator[str]:
             if table[t]["job"] != j:
                 yield f"task slot {t} waits with job {j} but is one of {table[t]['job']}"
     for m in range(int(state.header[0]["machines"])):
-        for t in chain(table, state.machine[m]["first"], "machine_next"):
+        for t in tasks_on(state, m):
             by_machine[t] += 1
             if table[t]["machine"] != m:
                 yield f"task slot {t} is listed on machine {m} but is on {table[t]['machine']}"
@@ -127,7 +106,7 @@ def tasks(state: State) -> Iterator[str]:
 
 def machines(state: State) -> Iterator[str]:
     """The counts of machines, and what they and no others have."""
-    there = machine_slots(state)
+    there = machines_there(state).tolist()
     if state.header[0]["present"] != len(there):
         yield f"{len(there)} machines are there, not {state.header[0]['present']}"
     have = (state.capacity[there] > 0).sum(axis=0)
@@ -139,7 +118,7 @@ def machines(state: State) -> Iterator[str]:
     ]
     if bits != state.satisfied.tolist():
         yield "how many machines satisfy each term is wrong"
-    on = Counter(int(state.task[t]["machine"]) for t in held_slots(state))
+    on = Counter(int(state.task[t]["machine"]) for t in tasks_held(state).tolist())
     for m in range(int(state.header[0]["machines"])):
         kind = int(state.machine[m]["state"])
         if kind not in (MachineState.UP, MachineState.DRAINING, MachineState.GONE):
@@ -152,10 +131,10 @@ def machines(state: State) -> Iterator[str]:
 
 def rooms(state: State) -> Iterator[str]:
     """Free amounts, pieces, and the largest demand that fits, from the tasks that are there."""
-    on: dict[int, list[int]] = {m: [] for m in machine_slots(state)}
-    for t in held_slots(state):
+    on: dict[int, list[int]] = {m: [] for m in machines_there(state).tolist()}
+    for t in tasks_held(state).tolist():
         on.setdefault(int(state.task[t]["machine"]), []).append(t)
-    for m in machine_slots(state):
+    for m in machines_there(state).tolist():
         free = state.capacity[m].copy()
         pieces = _whole_pieces(state, m)
         for t in on[m]:
@@ -213,14 +192,14 @@ def placements(state: State) -> Iterator[str]:
     that spreads has two on one, but for machines that changed under their tasks, or on which
     another scheduler placed some."""
     pairs: Counter[tuple[int, int]] = Counter()
-    for t in held_slots(state):
+    for t in tasks_held(state).tolist():
         j, m = int(state.task[t]["job"]), int(state.task[t]["machine"])
         pairs[j, m] += 1
         if pairs[j, m] == 2 and state.job[j]["spread"] and not state.machine[m]["changed"]:
             yield f"job {j} spreads and has several tasks on machine {m}"
         if (state.needs[j] & ~state.satisfies[m]).any() and not state.machine[m]["changed"]:
             yield f"job {j} may not use machine {m} and runs there"
-    for m in machine_slots(state):
+    for m in machines_there(state).tolist():
         if state.machine[m]["changed"] and not state.machine[m]["tasks"]:
             yield f"machine {m} is empty and still counts as changed under its tasks"
         over = state.free[m] < 0
@@ -230,10 +209,10 @@ def placements(state: State) -> Iterator[str]:
 
 def jobs(state: State) -> Iterator[str]:
     """The counts of every job, and whether it can run and wants to."""
-    there = machine_slots(state)
-    for j in job_slots(state):
+    there = machines_there(state).tolist()
+    for j in jobs_kept(state).tolist():
         job = state.job[j]
-        held = chain(state.task, job["first_task"], "job_next")
+        held = tasks_of(state, j)
         queue = chain(state.task, job["queue_first"], "job_next")
         if job["held"] != len(held):
             yield f"job {j} holds {len(held)} tasks, not {job['held']}"
@@ -268,7 +247,7 @@ def jobs(state: State) -> Iterator[str]:
 
 def shares(state: State) -> Iterator[str]:
     """Shares of jobs, from their counts and scales."""
-    for j in job_slots(state):
+    for j in jobs_kept(state).tolist():
         job = state.job[j]
         scale = float(job["scale"])
         unit = round(SHARE / scale) if scale > 0 else 0
@@ -284,7 +263,7 @@ def tenants(state: State) -> Iterator[str]:
     slots = tenant_slots(state)
     own: dict[int, list[int]] = {t: [] for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
-    for j in job_slots(state):
+    for j in jobs_kept(state).tolist():
         own[int(state.job[j]["tenant"])].append(j)
     for t in slots:
         parent = int(state.tenant[t]["parent"])
@@ -353,7 +332,7 @@ def _weight(state: State, t: int) -> Fraction:
 def caps(state: State) -> Iterator[str]:
     """The amounts that all below a tenant with a limit hold."""
     used = {t: np.zeros(state.resources, np.int64) for t in tenant_slots(state)}
-    for j in job_slots(state):
+    for j in jobs_kept(state).tolist():
         t = int(state.job[j]["tenant"])
         while t >= 0:
             used[t] += state.demand[j] * state.job[j]["held"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import ALONE, MANY, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, MANY
+from fairlead.scheduling.state.rows import limits
 
 
 def could_run(state: State, j: int, there: Iterable[int]) -> int:
@@ -38,10 +39,5 @@ def _whole(state: State, j: int, m: int) -> int:
 
 def _within_limits(state: State, j: int, tasks: int) -> bool:
     """Whether so many tasks of the job are no more than a tenant above it may hold."""
-    t = int(state.job[j]["tenant"])
-    while t >= 0:
-        for most, need in zip(state.limit[t].tolist(), state.demand[j].tolist(), strict=True):
-            if most != UNLIMITED and need and need * tasks > most:
-                return False
-        t = int(state.tenant[t]["parent"])
-    return True
+    above = limits(state, int(state.job[j]["tenant"]), state.demand[j])
+    return all(int(state.demand[j, r]) * tasks <= limit for _, r, limit in above)

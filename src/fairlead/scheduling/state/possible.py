@@ -6,8 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
-from fairlead.scheduling.kernels.memory.tables import ALONE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE
 from fairlead.scheduling.state.scales import Classes, Scaler
+from fairlead.sharing.present import over_limit
 from fairlead.sharing.problem.problem import Bools
 
 
@@ -26,11 +27,12 @@ def possible(
     limit above is lower than a task; ALONE where tasks could run, but not so many as start
     together; else 1. `tenant` are slots, below 0 where a job is its own."""
     found: Ints = usable.astype(np.int64)
-    found[_over_limit(state, tenant, demand, np.ones_like(gang))] = 0
+    limits = state.limit, state.tenant["parent"]
+    found[over_limit(*limits, tenant, demand, np.ones_like(gang))] = 0
     together = np.flatnonzero((found > 0) & (gang > 1))
     if not len(together):
         return found
-    over = _over_limit(state, tenant[together], demand[together], gang[together])
+    over = over_limit(*limits, tenant[together], demand[together], gang[together])
     kinds = there.kinds[0]
     room: dict[tuple[bytes, bytes, bool], int] = {}
     for j, is_over in zip(together.tolist(), over.tolist(), strict=True):
@@ -41,15 +43,3 @@ def possible(
         if is_over or room[key] < gang[j]:
             found[j] = ALONE
     return found
-
-
-def _over_limit(state: State, tenant: Ints, demand: Ints, size: Ints) -> Bools:
-    """(J,) whether so many tasks of each job are more than a tenant above it may hold."""
-    over = np.zeros(len(size), np.bool_)
-    above = tenant.astype(np.int64)
-    while (at := np.flatnonzero(above >= 0)).size:
-        most, need = state.limit[above[at]], demand[at]
-        fits = most // np.maximum(need, 1) >= size[at, None]
-        over[at] |= ((most != UNLIMITED) & (need > 0) & ~fits).any(axis=1)
-        above[at] = state.tenant["parent"][above[at]]
-    return over

@@ -12,7 +12,7 @@ from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import SHARE
 from fairlead.scheduling.state.distinct_rows import alike
-from fairlead.scheduling.transitions import MachineState
+from fairlead.scheduling.state.rows import machines_there
 from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Bools, Floats, Problem, Tree
 from fairlead.sharing.rules.registry import scaled
@@ -93,8 +93,7 @@ class Classes:
 
 def classes(state: State) -> Classes:
     """The classes of the machines that are not gone."""
-    used = int(state.header[0]["machines"])
-    there = np.flatnonzero(state.machine["state"][:used] != MachineState.GONE)
+    there = machines_there(state)
     rows = np.hstack([state.capacity[there], state.satisfies[there].view(np.int64)])
     first, of = alike(rows)
     example = there[first]

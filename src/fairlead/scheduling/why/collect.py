@@ -14,8 +14,9 @@ import numpy.typing as npt
 from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
-from fairlead.scheduling.kernels.search.levels import level, levels_of
+from fairlead.scheduling.kernels.search.levels import level
 from fairlead.scheduling.state.ids import Ids
+from fairlead.scheduling.state.rows import jobs_in_line, limits, machines_there, tasks_of
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.scheduling.why.never import (
@@ -24,9 +25,7 @@ from fairlead.scheduling.why.never import (
     fit_together,
     holders_of,
     lacking,
-    limits,
     never,
-    there,
 )
 from fairlead.scheduling.why.rivals import could_use, together
 from fairlead.scheduling.why.values import (
@@ -99,26 +98,17 @@ class _Look:
         self.state, self.ids, self.slot, self.told = state, ids, slot, told
         self.header = self.state.header[0]
         self.job = self.state.job[slot]
-        used = int(self.header["machines"])
-        machine = self.state.machine[:used]
-        self.there = there(state)
-        self.machine = machine[self.there]
+        self.there = machines_there(state)
+        self.machine = state.machine[self.there]
         self.unlimited = bool(self.job["total"] == UNLIMITED and not self.job["cancelled"])
         self.waiting = int(self.job["waiting"])
-        self.tasks = list(self._tasks())
+        self.tasks = tasks_of(state, slot)
         self.states = [TaskState(int(self.state.task[t]["state"])) for t in self.tasks]
         demand = self.state.demand[slot]
         self._room_empty = counts(state, self.there, demand, empty=True)  # (machines, resources)
         self._room = counts(state, self.there, demand, empty=False)
         self._fits: Ints = self._room.min(axis=1)  # so many tasks fit on each machine
         self.kinds = self._kinds()
-
-    def _tasks(self) -> list[int]:
-        found, at = [], int(self.job["first_task"])
-        while at >= 0:
-            found.append(at)
-            at = int(self.state.task[at]["job_next"])
-        return found
 
     def _kinds(self) -> _Kinds:
         needs, satisfies = self.state.needs[self.slot], self.state.satisfies[self.there]
@@ -265,10 +255,11 @@ class _Look:
         size = self._together() if tasks is None else tasks
         found: list[Reason] = []
         demand, owner = self.state.demand[self.slot], int(self.job["tenant"])
-        for tenant, r, held, limit in limits(self.state, self.ids, owner, demand):
-            unit = self.ids.units[r]
+        for t, r, limit in limits(self.state, owner, demand):
+            unit, held = self.ids.units[r], int(self.state.used[t, r])
             if held + size * int(demand[r]) > limit:
-                found.append(Cap(tenant, unit.name, held * unit.unit, limit * unit.unit))
+                name = self.ids.tenant_at[t].name
+                found.append(Cap(name, unit.name, held * unit.unit, limit * unit.unit))
         return found
 
     def _liked(self) -> Bools:
@@ -296,20 +287,16 @@ class _Look:
         """The jobs that come first, of those that could use a machine which this job could use."""
         if not self.job["active"]:
             return []
-        own = (self.level(self.slot), int(self.job["seq"]))
-        job = self.state.job[: int(self.header["jobs"])]
-        active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1))
-        found = levels_of(self.state.handle, active)
-        seq = job["seq"][active]
-        ahead = np.flatnonzero((found < own[0]) | ((found == own[0]) & (seq < own[1])))
+        line, levels = jobs_in_line(self.state)
+        before = line[: int(np.flatnonzero(line == self.slot)[0])]
         k = self.kinds
-        mine = self.there[k.allowed & k.large & k.up]
-        ahead = ahead[could_use(self.state, active[ahead], mine)]
+        ahead = np.flatnonzero(
+            could_use(self.state, before, self.there[k.allowed & k.large & k.up])
+        )
         if not len(ahead):
             return []
-        order = ahead[np.lexsort((seq[ahead], found[ahead]))][:LISTED]
-        first = tuple((self._job(int(active[i])), float(found[i])) for i in order)
-        return [Behind(own[0], len(ahead), first)]
+        first = tuple((self._job(int(line[i])), float(levels[i])) for i in ahead[:LISTED])
+        return [Behind(self.level(self.slot), len(ahead), first)]
 
 
 def _rank(kind: type[Reason], smallest: Iterable[frozenset[type[Reason]]]) -> int:

@@ -3,7 +3,7 @@ of one that is about to be submitted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,12 +12,12 @@ import numpy as np
 from fairlead.model.job import Job
 from fairlead.model.slips import Names, Slips, machine_slips
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import NEVER
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Ids
+from fairlead.scheduling.state.rows import limits, machines_there
 from fairlead.scheduling.state.terms import Term, written_term
-from fairlead.scheduling.transitions import MachineState
 from fairlead.scheduling.why.values import (
     Counts,
     Excluded,
@@ -59,7 +59,7 @@ class Prospects:
 
     def __init__(self, book: Book) -> None:
         self._book = book
-        self._machines = there(book.state)
+        self._machines = machines_there(book.state)
         examples, self._kind = alike(book.state.capacity[self._machines])
         self._examples = self._machines[examples]
         self._counts: dict[bytes, Ints] = {}
@@ -122,15 +122,9 @@ class Prospects:
         return slips_of(self._book.ids, self._machines)
 
 
-def there(state: State) -> Ints:
-    """The slots of the machines that are up or drain."""
-    kind = state.machine["state"][: int(state.header[0]["machines"])]
-    return np.flatnonzero(np.isin(kind, (MachineState.UP, MachineState.DRAINING)))
-
-
 def holders_of(state: State, ids: Ids, terms: tuple[Term, ...]) -> dict[Term, Bools]:
     """Of each term that has a bit, which of the machines that are there satisfy it."""
-    words = state.satisfies[there(state)]
+    words = state.satisfies[machines_there(state)]
     found: dict[Term, Bools] = {}
     for term in terms:
         bit = ids.terms.get(term)
@@ -169,11 +163,11 @@ def too_little(
 def over_limit(state: State, ids: Ids, wanted: Wanted) -> tuple[Reason, ...]:
     """The limits of its tenant, and of those above it, that tasks which start together exceed."""
     found = []
-    for tenant, r, _, limit in limits(state, ids, wanted.tenant, wanted.demand):
+    for t, r, limit in limits(state, wanted.tenant, wanted.demand):
         unit, need = ids.units[r], wanted.size * int(wanted.demand[r])
         if need > limit:
             amounts = need * unit.unit, limit * unit.unit
-            found.append(OverLimit(tenant, unit.name, wanted.size, *amounts))
+            found.append(OverLimit(ids.tenant_at[t].name, unit.name, wanted.size, *amounts))
     return tuple(found)
 
 
@@ -186,20 +180,6 @@ def fit_together(least: Ints, spread: bool, many: Ints | int = 1) -> int:
     """How many tasks machines hold of which so `many` each have room for so many tasks."""
     each = np.minimum(least, 1) if spread else np.minimum(least, MOST)
     return int((each * many).sum())
-
-
-def limits(
-    state: State, ids: Ids, tenant: int, demand: Ints
-) -> Iterator[tuple[str, int, int, int]]:
-    """Of what a task needs, what a tenant and those above it may hold: the tenant's name, the
-    resource, what is held, and the limit."""
-    t = tenant
-    while t >= 0:
-        for r in np.flatnonzero(demand > 0).tolist():
-            limit = int(state.limit[t, r])
-            if limit != UNLIMITED:
-                yield ids.tenant_at[t].name, r, int(state.used[t, r]), limit
-        t = int(state.tenant[t]["parent"])
 
 
 def lacking(ids: Ids, least: Ints, many: Ints | int = 1) -> Counts:

@@ -7,7 +7,8 @@ import numpy as np
 from fairlead.scheduling.kernels.memory.state import Records, State
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.state.distinct_rows import alike
-from fairlead.scheduling.why.never import counts, fit_together, there
+from fairlead.scheduling.state.rows import limits, machines_there
+from fairlead.scheduling.why.never import counts, fit_together
 from fairlead.sharing.problem.problem import Bools, Ints
 
 
@@ -17,7 +18,7 @@ def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
     machines that are alike, are looked at once."""
     if not len(jobs) or not len(machines):
         return np.zeros(len(jobs), bool)
-    every = there(state)
+    every = machines_there(state)
     offer = (state.satisfies[every].view(np.int64), state.capacity[every])
     examples, of = alike(np.hstack(offer))
     many = np.bincount(of, minlength=len(examples))
@@ -39,7 +40,10 @@ def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
         able[number] = (
             bool((allowed & mine & (room[key] > 0)).any())
             and fit_together(room[key], bool(job["spread"][at]), many * allowed) >= size[at]
-            and not _over_limit(state, int(job["tenant"][at]), demand[at] * size[at])
+            and not any(
+                demand[at, r] * size[at] > limit
+                for _, r, limit in limits(state, int(job["tenant"][at]), demand[at])
+            )
         )
     found: Bools = able[kind]
     return found
@@ -50,13 +54,3 @@ def together(jobs: Records) -> Ints:
     unlimited = (jobs["total"] == UNLIMITED) & (jobs["cancelled"] == 0)
     size: Ints = np.where(unlimited | (jobs["waiting"] >= jobs["gang"]), jobs["gang"], 1)
     return size
-
-
-def _over_limit(state: State, tenant: int, demand: Ints) -> bool:
-    """Does it exceed what the tenant, or one above it, may ever hold?"""
-    while tenant >= 0:
-        limit = state.limit[tenant]
-        if bool(((limit != UNLIMITED) & (demand > 0) & (demand > limit)).any()):
-            return True
-        tenant = int(state.tenant[tenant]["parent"])
-    return False

@@ -15,6 +15,10 @@ class ApiSettings:
     """The same, from one address; not behind a proxy. For one more, one without a token ends."""
     tenant_connections: int = 64
     """The same, of one tenant's tokens; one more counts as one without a token."""
+    handshakes: int = 1000
+    """Of TLS that have begun and not ended. For one more, the oldest ends."""
+    address_handshakes: int = 256
+    """The same, from one address; not behind a proxy."""
     head_seconds: float = 30.0
     """Within which a connection has sent the head of a request."""
     head_bytes: int = 32 * 2**10
@@ -85,3 +89,5 @@ class ApiSettings:
     """Large bodies are read, and outputs fetched, in threads. Not where all must be repeatable."""
     graphs: str = ""
     """Address of graphs of the nodes (Grafana, say), to which the dashboard links; empty: none."""
+    addresses: tuple[str, ...] = ()
+    """Where this service and its standbys answer: a page whose own is away links to them."""

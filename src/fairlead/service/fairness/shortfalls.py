@@ -36,7 +36,8 @@ class Measured:
     allocation is older than the job. Shares of tenants are divided by their weights; `fair` is nan
     where the exact allocation says nothing of a tenant, `owed` the share of what it is
     guaranteed, `asked` the share if all that waits and could ever run ran too; `never` is whether
-    what waits of a job can never start, by the exact allocation."""
+    what waits of a job can never start, and `due` its share, not divided by any weight, by the
+    exact allocation: nan where that is older than the job."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -53,6 +54,7 @@ class Measured:
     owed: Floats
     asked: Floats
     never: Bools  # (J,)
+    due: Floats  # (J,)
     tenant_running: Ints
     tenant_waiting: Ints
 
@@ -72,6 +74,19 @@ class Measured:
             weight = simplest(float(self.weight[t])) or 1
             shortfall[t] = max(float(self._lacking(t) / weight), 0.0)
         return shortfall
+
+    @cached_property
+    def gap(self) -> float | None:
+        """The part, 0 to 1, of what is due by the exact allocation that its tenants do not hold;
+        None where nothing is due or nothing is known. A job without a tenant is its own."""
+        known = np.flatnonzero(~np.isnan(self.due))
+        owner = self.owner[known]
+        owner = np.where(owner >= 0, owner, len(self.parent) + np.arange(len(known)))
+        size = len(self.parent) + len(known)
+        due = np.bincount(owner, self.due[known], size)
+        has = np.bincount(owner, shares_of(self.running, self.scale)[known], size)
+        total = float(due.sum())
+        return float(np.maximum(due - has, 0.0).sum()) / total if total > 0 else None
 
     @cached_property
     def _more(self) -> Ints:
@@ -157,6 +172,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     whole, scale = np.full(len(running), -1), present.scale
     could = waiting.copy()
     fair = np.full(len(names), np.nan)
+    due = np.full(len(running), np.nan)
     if exact is not None:
         was = exact.question
         found = present.places_among(was.slot, was.seq)
@@ -166,6 +182,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             whole[known] = np.minimum(exact.answer.jobs.whole[found[known]], now)
             scale[known] = was.now.scale[found[known]]
             could[known[exact.answer.jobs.never[found[known]]]] = 0
+            due[known] = shares_of(exact.answer.jobs.tasks[found[known]], scale[known])
         for t, name in enumerate(names):
             share = exact.answer.tenants.get(name)
             if share is not None:
@@ -178,7 +195,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
     return Measured(
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
-        shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting,
+        shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting, due,
         total[:, 0], total[:, 1],
     )  # fmt: skip
 

@@ -168,6 +168,7 @@ def live_audit(
         exact=found.exact,
         policy=found.policy,
         tenants=found.looked_at,
+        gap=now.gap,
         shortfalls=[_short(short, found) for short in found.short],
         more=found.more,
         below_fair=[_below(each) for each in below],

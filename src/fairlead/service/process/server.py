@@ -23,6 +23,7 @@ from fairlead.model.errors import InputError, OutputError
 from fairlead.service.api.app import application
 from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.neighbours.connection import Connections, guarded
+from fairlead.service.api.neighbours.handshakes import Listener
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Standing
 from fairlead.service.loop.loop import Service
@@ -151,7 +152,11 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             write_private(file, url)
             ready(url, token)
 
-        server = _Server(_config(serving, gate), gate, door, serving, told)
+        connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
+        if serving.tls_cert is not None:
+            listener.handshakes = connections.handshakes
+        config = _config(serving, gate, connections)
+        server = _Server(config, gate, door, serving, told)
         runner = Runner(
             serving.service,
             door,
@@ -208,8 +213,7 @@ def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
     )
 
 
-def _config(serving: Serving, gate: Middleware) -> uvicorn.Config:
-    connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
+def _config(serving: Serving, gate: Middleware, connections: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         gate,
         loop="asyncio",
@@ -343,13 +347,13 @@ def _addresses(host: str) -> list[str]:
     return [str(address[0]) for *_, address in found]
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def _listener(host: str, port: int) -> Listener:
     """The socket, bound. Raises InputError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = Listener(family, kind, protocol)
     except OSError as error:
         raise _unbound(host, port, error) from error
     try:

@@ -247,10 +247,11 @@ SEARCHED = 10_000
 
 
 def _failures(records: Records, job: JobRecord) -> list[str]:
-    """The ends of the first tasks that failed."""
+    """The ends of the first tasks that failed, and of those that ended well what there is to say
+    of the first."""
     failed = job.counts[TaskState.FAILED]
     if not failed:
-        return []
+        return _remarks(records, job)
     found: list[str] = []
     for number in range(min(job.rows, SEARCHED)):
         if len(found) == min(SHOWN, failed):
@@ -265,7 +266,19 @@ def _failures(records: Records, job: JobRecord) -> list[str]:
             found.append(f"task {number} failed in attempt {task.attempt}{where} ({how}){why}")
     if failed > len(found):
         found.append(f"{failed - len(found)} more failed")
-    return found
+    return found + _remarks(records, job)
+
+
+def _remarks(records: Records, job: JobRecord) -> list[str]:
+    """Of tasks that ended well, what the engine says of the first end of which it says something,
+    as that an output is not whole."""
+    states = records.table.state
+    finished = TaskState.FINISHED
+    said = [n for n in sorted(job.why or ()) if states[job.first + n] == finished]
+    if not said or job.why is None:
+        return []
+    more = f" ({len(said) - 1} more of such)" if len(said) > 1 else ""
+    return [f"task {said[0]} ended well: {job.why[said[0]]}{more}"]
 
 
 def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:

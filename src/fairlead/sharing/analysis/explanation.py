@@ -61,7 +61,6 @@ class Explanation:
     usable_machines: tuple[str, ...]
     machines: int
     excluded: Nowhere
-    level_share: float | None
     rate: float | None
     scarce: tuple[Scarce, ...]
     worth: Mapping[tuple[int, str], float] = field(repr=False)
@@ -106,7 +105,6 @@ def explain(
         _scarce(cluster, by_name, allocation, stop, price, about(stop) in own)
         for stop, price in _once(prices)
     )
-    level = None if share.level is None else allocation.levels[share.level]
     return Explanation(
         job=job,
         share=share,
@@ -115,8 +113,7 @@ def explain(
         usable_machines=usable,
         machines=len(cluster.machines),
         excluded=excluded(cluster, job),
-        level_share=None if level is None else level.share,
-        rate=None if level is None or not parts else rates(allocation, parts[0])[name],
+        rate=None if share.level is None or not parts else rates(allocation, parts[0])[name],
         scarce=tuple(sorted(scarce, key=lambda s: (not s.own, -s.price * s.total))),
         worth={
             (stop.machine_class, stop.resource): price

@@ -10,8 +10,9 @@ from typing import NoReturn, TypeVar
 
 from fairlead.model.errors import InputError
 from fairlead.model.json_tree import json_tree
-from fairlead.model.names import MOST_NAMES, compress, expand
+from fairlead.model.names import MOST_NAMES, expand
 from fairlead.model.proof import Places, PoolProof, Proof, Round, Scale, Scarce
+from fairlead.model.report import class_tree
 from fairlead.model.shares import MachineClass
 from fairlead.sharing.certificate.scales import Looks
 
@@ -39,7 +40,7 @@ def proof_to_json(proof: Proof) -> str:
     """The proof as the text of a file. `proof_from_json` makes it a proof again that is equal but
     for the order of the machines in a class."""
     lists = {
-        "classes": [_class_tree(each) for each in proof.classes],
+        "classes": [class_tree(each) for each in proof.classes],
         "scales": [
             _without_none({"job": s.job, "tasks": str(s.tasks), "class": s.machine_class})
             for s in proof.scales
@@ -63,7 +64,7 @@ def proof_to_json(proof: Proof) -> str:
             {
                 "tenant": pool.tenant,
                 "share": pool.share,
-                "classes": [_class_tree(each) for each in pool.classes],
+                "classes": [class_tree(each) for each in pool.classes],
                 "places": [_places_tree(places) for places in pool.places],
                 "scarce": [_scarce_tree(scarce) for scarce in pool.scarce],
             }
@@ -117,14 +118,6 @@ def _json(value: object) -> str:
 
 def _without_none(tree: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in tree.items() if value is not None}
-
-
-def _class_tree(each: MachineClass) -> dict[str, object]:
-    return {
-        "class": each.index,
-        "machines": list(compress(each.machines)),
-        "count": len(each.machines),
-    }
 
 
 def _scarce_tree(scarce: Scarce) -> dict[str, object]:

@@ -34,142 +34,119 @@ def parts(
     not run. What is never used up is not parted, nor is it where everyone whom it could stop was
     stopped before: there a machine may have all of it.
     """
-    if not problem.tree.limits and all(tasks is None for tasks in problem.amounts.tasks):
+    tree, amounts = problem.tree, problem.amounts
+    if not tree.limits and all(tasks is None for tasks in amounts.tasks):
         return None
-    clock = _Clock(problem, scale, weight)
-    while any(machine.active for machine in clock.machines):
-        clock.tick()
+    machines = [_Machine(problem, each, weight, c) for c, each in enumerate(scale)]
+    jobs = {
+        j: _Shared(tasks, {j: 1}, [tasks] * len(machines))
+        for j, tasks in enumerate(amounts.tasks)
+        if tasks is not None
+    }
+    below, limits = jobs_below(tree), []
+    for limit, amount in zip(tree.limits, amounts.limits, strict=True):
+        takes = {j: int(amounts.demand[j, limit.resource]) for j in below[limit.tenant]}
+        takes = {j: each for j, each in takes.items() if each}
+        limits.append(_Shared(amount, takes, [amount] * len(machines)))
+    shared = [*jobs.values(), *limits]
+    while any(machine.speed for machine in machines):
+        shared = _tick(machines, shared)
     return Parts(
-        tuple(tuple(machine.tasks) for machine in clock.machines),
-        tuple(tuple(machine.limits) for machine in clock.machines),
+        tuple(
+            tuple(jobs[j].part[c] if j in jobs else None for j in range(len(amounts.tasks)))
+            for c in range(len(machines))
+        ),
+        tuple(tuple(limit.part[c] for limit in limits) for c in range(len(machines))),
     )
 
 
 class _Machine:
-    """One machine of a class as it fills: who rises how fast, and when it stops somebody next."""
+    """One machine of a class as it fills: who holds what, and who rises how fast."""
 
     def __init__(
         self, problem: Problem, scale: Sequence[fmpq], weight: Sequence[fmpq], c: int
     ) -> None:
-        amounts = problem.amounts
         self.count = int(problem.count[c])
-        self.demand, self.spread = amounts.demand, problem.spread
-        self.left = [fmpq(each) for each in amounts.capacity[c].tolist()]
-        self.tasks = list(amounts.tasks)
-        self.limits = list(amounts.limits)
-        self.scale = scale
+        self._demand, self._spread = problem.amounts.demand, problem.spread
+        self._left = [fmpq(each) for each in problem.amounts.capacity[c].tolist()]
+        self._scale = scale
         alive = np.array([each > 0 for each in scale], dtype=np.bool_)
-        self.active = set(np.flatnonzero(alive).tolist())
         self._rates = Rates(problem.tree, weight, alive)
-        self.speed: dict[int, fmpq] = {}
-        self.held = dict.fromkeys(self.active, NONE)
-        self._look()
+        self.held = dict.fromkeys(np.flatnonzero(alive).tolist(), NONE)
+        self.speed = self.held  # of the active jobs
+        self.freeze(set())
 
-    def _look(self) -> None:
-        """The speed of everything from now on, and until when."""
-        self.speed = {j: self._rates.rate[j] * self.scale[j] for j in self.active}
-        self.use = [
-            total([speed * int(self.demand[j, r]) for j, speed in self.speed.items()])
-            for r in range(len(self.left))
+    def freeze(self, jobs: set[int]) -> None:
+        """These have all that they get here."""
+        self._rates.freeze(jobs)
+        self.speed = {j: self._rates.rate[j] * self._scale[j] for j in self.speed if j not in jobs}
+        self._use = [
+            total([speed * int(self._demand[j, r]) for j, speed in self.speed.items()])
+            for r in range(len(self._left))
         ]
-        times = [left / use for left, use in zip(self.left, self.use, strict=True) if use]
-        times += [(1 - self.held[j]) / v for j, v in self.speed.items() if self.spread[j]]
-        self.until = min(times, default=None)
+
+    def times(self) -> list[fmpq]:
+        """The times until something here stops somebody."""
+        times = [left / use for left, use in zip(self._left, self._use, strict=True) if use]
+        return times + [(1 - self.held[j]) / v for j, v in self.speed.items() if self._spread[j]]
 
     def advance(self, step: fmpq) -> None:
         """So much later."""
         for j, speed in self.speed.items():
             self.held[j] += speed * step
-        self.left = [a - b * step for a, b in zip(self.left, self.use, strict=True)]
-        if self.until is not None:
-            self.until -= step
+        self._left = [a - b * step for a, b in zip(self._left, self._use, strict=True)]
 
     def full(self) -> set[int]:
         """The active jobs that this machine stops now."""
-        gone = [r for r, left in enumerate(self.left) if not left]
+        gone = [r for r, left in enumerate(self._left) if not left]
         return {
             j
-            for j in self.active
-            if any(self.demand[j, r] for r in gone) or (self.spread[j] and self.held[j] == 1)
+            for j in self.speed
+            if any(self._demand[j, r] for r in gone) or (self._spread[j] and self.held[j] == 1)
         }
 
-    def freeze(self, jobs: set[int]) -> None:
-        """These have all that they get here."""
-        jobs = jobs & self.active
-        if jobs:
-            self.active -= jobs
-            self._rates.freeze(jobs)
-            self._look()
 
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """An amount that all machines share: the tasks of a job, or a limit."""
 
-class _Clock:
-    """All machines filling at the same pace."""
+    amount: fmpq
+    takes: dict[int, int]  # of it, by job, for a task
+    part: list[fmpq]  # (C) that one machine may have
 
-    def __init__(
-        self, problem: Problem, scale: Sequence[Sequence[fmpq]], weight: Sequence[fmpq]
-    ) -> None:
-        tree, amounts = problem.tree, problem.amounts
-        self.machines = [_Machine(problem, each, weight, c) for c, each in enumerate(scale)]
-        self.tasks = {j: tasks for j, tasks in enumerate(amounts.tasks) if tasks is not None}
-        below = jobs_below(tree)
-        self.limits = {
-            index: (
-                amounts.limits[index],
-                {
-                    j: int(amounts.demand[j, limit.resource])
-                    for j in below[limit.tenant]
-                    if amounts.demand[j, limit.resource]
-                },
-            )
-            for index, limit in enumerate(tree.limits)
-        }
-
-    def tick(self) -> None:
-        """On to the next event: something is used up, and whoever needs it freezes."""
-        machines = self.machines
-        times = [
-            machine.until for machine in machines if machine.active and machine.until is not None
-        ]
-        speed = {j: self._sum(j, "speed") for j in self.tasks}
-        times += [(self.tasks[j] - self._sum(j, "held")) / v for j, v in speed.items() if v]
-        for amount, need in self.limits.values():
-            rising = total([self._sum(j, "speed") * takes for j, takes in need.items()])
-            if rising:
-                used = total([self._sum(j, "held") * takes for j, takes in need.items()])
-                times.append((amount - used) / rising)
-        step = min(times)
-        for machine in machines:
-            if machine.active:
-                machine.advance(step)
-        out = {j for j, v in speed.items() if v and self._sum(j, "held") == self.tasks[j]}
-        reached = [
-            (index, need)
-            for index, (amount, need) in self.limits.items()
-            if total([self._sum(j, "held") * takes for j, takes in need.items()]) == amount
-        ]
-        for machine in machines:
-            stopped = machine.full()
-            for j in out & machine.active:
-                machine.tasks[j] = machine.held[j]
-            for index, need in reached:
-                under = machine.active & need.keys()
-                if under:
-                    machine.limits[index] = total(
-                        [machine.held[j] * takes for j, takes in need.items() if j in machine.held]
-                    )
-                    stopped |= under
-            machine.freeze(stopped | out)
-        for index, _ in reached:
-            del self.limits[index]
-        for j in out:
-            del self.tasks[j]
-
-    def _sum(self, job: int, what: str) -> fmpq:
-        """The amount that a job holds on all machines, or the speed at which that grows."""
+    def taken(self, tasks: Sequence[tuple[int, dict[int, fmpq]]]) -> fmpq:
+        """The amount that the tasks on so many machines each take, or how fast it grows."""
         return total(
             [
-                getattr(machine, what)[job] * machine.count
-                for machine in self.machines
-                if job in getattr(machine, what)
+                on[j] * (takes * count)
+                for count, on in tasks
+                for j, takes in self.takes.items()
+                if j in on
             ]
         )
+
+
+def _tick(machines: Sequence[_Machine], shared: Sequence[_Shared]) -> list[_Shared]:
+    """On to the next event: something is used up, and whoever needs it freezes. Returns what is
+    left to share."""
+    times = [time for machine in machines for time in machine.times()]
+    speed = [(machine.count, machine.speed) for machine in machines]
+    held = [(machine.count, machine.held) for machine in machines]
+    times += [
+        (each.amount - each.taken(held)) / rising
+        for each in shared
+        if (rising := each.taken(speed))
+    ]
+    step = min(times)
+    for machine in machines:
+        machine.advance(step)
+    gone = [each for each in shared if each.taken(held) == each.amount]
+    for c, machine in enumerate(machines):
+        stopped = machine.full()
+        for each in gone:
+            if under := machine.speed.keys() & each.takes.keys():
+                each.part[c] = each.taken([(1, machine.held)])
+                stopped |= under
+        if stopped:
+            machine.freeze(stopped)
+    return [each for each in shared if each not in gone]

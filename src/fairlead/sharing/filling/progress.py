@@ -11,7 +11,7 @@ from flint import fmpq
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.rates import NONE, Rates
 from fairlead.sharing.numbers.amounts import nearest
-from fairlead.sharing.numbers.sums import Rounded, total
+from fairlead.sharing.numbers.sums import total
 from fairlead.sharing.problem.problem import Tree
 
 Terms = list[tuple[fmpq, fmpq]]
@@ -44,11 +44,8 @@ class Progress:
         # is not the one that is kept.
         self._end: dict[int, fmpq] = {}
         self._ends: list[tuple[float, fmpq, int]] = []  # doubles tell most of them apart
-        # The level at which each limit is reached, or one that is no higher; whether it is exact;
-        # and those that have to be asked for again.
+        # The level at which each limit is reached, and those that have to be asked for again.
         self._reached: list[fmpq | None] = [None] * len(groups.caps)
-        self._sure = [False] * len(groups.caps)
-        self._rounded = Rounded()
         self._stale: set[int] = set()
         self._capped: dict[int, list[int]] = {}
         for index, cap in enumerate(groups.caps):
@@ -83,34 +80,17 @@ class Progress:
     def at_limit(self) -> tuple[fmpq | None, int]:
         """The level at which a limit is reached next, and which; None where none ever is."""
         for index in self._stale:
-            self._reached[index], self._sure[index] = self._near_limit(index)
+            self._reached[index] = self._limit(index)
         self._stale = set()
-        while True:
-            levels = [
-                (level, index) for index, level in enumerate(self._reached) if level is not None
-            ]
-            level, index = min(levels, default=(None, -1))
-            if level is None or self._sure[index]:
-                return level, index
-            self._reached[index], self._sure[index] = self._limit(index), True
+        levels = ((level, at) for at, level in enumerate(self._reached) if level is not None)
+        return min(levels, default=(None, -1))
 
-    def _near_limit(self, index: int) -> tuple[fmpq | None, bool]:
-        """A level at which a limit is not passed, and whether it is reached there: sums of levels
-        of thousands of digits take their time. None where it never is reached."""
+    def _limit(self, index: int) -> fmpq | None:
+        """The level at which a limit is reached; None where it never is."""
         cap = self.groups.caps[index]
         rising = total([self.rate[g] * need for g, need in cap.takes.items()])
         if not rising:
-            return None, True
-        held, off = NONE, NONE
-        for g, need in cap.takes.items():
-            much, far = self._rounded.total(self._terms[g])
-            held, off = held + much * need, off + far * need
-        return (cap.amount - held - off) / rising, not off
-
-    def _limit(self, index: int) -> fmpq:
-        """The level at which a limit is reached."""
-        cap = self.groups.caps[index]
-        rising = total([self.rate[g] * need for g, need in cap.takes.items()])
+            return None
         held = total([self.base[g] * need for g, need in cap.takes.items()])
         return (cap.amount - held) / rising
 

@@ -24,7 +24,7 @@ from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Terms
 from fairlead.sharing.numbers.amounts import nearest
 from fairlead.sharing.numbers.enclosure import FEW, NEAR, enclose
-from fairlead.sharing.numbers.sums import Rounded, total
+from fairlead.sharing.numbers.sums import total
 
 # Loads that are less than what there is by more than this, relative, are less as rationals.
 _SURE = 1e-9
@@ -69,7 +69,6 @@ class _Placed:
         self._others = list(corner.beyond_first())
         self._blocks: list[tuple[list[int], list[int]]] = []
         self._block_of: dict[tuple[int, int], int] = {}
-        self._rounded = Rounded()
         self.bundles: Bundles = {}
         self._off: Bundles = {}  # how far off those are that are not exact
         self._parts: Bundles = {}  # those that were asked for exactly
@@ -90,7 +89,7 @@ class _Placed:
                     pair = self._others[each]
                     self.bundles[pair] = self._parts[pair] / self._common
         for g, first in self._corner.first.items():
-            rest, far = self._rounded.total(self._has[g])
+            rest, far = total([level * times for level, times in self._has[g]]), NONE
             for c in self._corner.others.get(g, ()):
                 rest = rest - self.bundles[g, c]
                 far += self._off.get((g, c), NONE)
@@ -136,20 +135,20 @@ class _Placed:
     def _near(self, number: int) -> bool:
         """Numbers near the bundles of a block; False where it is better solved exactly."""
         equations, rows = self._blocks[number]
-        right, off = [], []
-        for row in rows:
-            much, far = self._rounded.total(self._load[row])
-            right.append(there_is(self._groups, self._tight[row]) - much)
-            off.append(far)
-        if len(rows) < FEW and not any(off):
+        if len(rows) < FEW:
             return False
+        right = [
+            there_is(self._groups, self._tight[row])
+            - total([level * times for level, times in self._load[row]])
+            for row in rows
+        ]
         at = {row: index for index, row in enumerate(rows)}
         cells = (
             (at[row], column, value)
             for column, equation in enumerate(equations)
             for row, value in self._entries[equation].items()
         )
-        near = enclose(cells, right, off)
+        near = enclose(cells, right)
         if near is None:
             return False
         for equation, amount in zip(equations, near[0], strict=True):

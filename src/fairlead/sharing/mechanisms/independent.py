@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.mechanisms.weights import job_weights, jobs_capped, runnable
+from fairlead.sharing.filling.rates import rates
+from fairlead.sharing.mechanisms.weights import jobs_capped, runnable
 from fairlead.sharing.problem.problem import Floats, Problem, tasks_that_fit
 from fairlead.sharing.rules.mechanism import Outcome
 from fairlead.sharing.rules.registry import mechanism
@@ -25,7 +26,7 @@ def independent(problem: Problem, weight: Floats) -> Outcome:
     for c in range(len(problem.count)):
         users = problem.usable[:, c] & present
         if users.any():
-            part = job_weights(problem, weight, users)
+            part = rates(problem.tree, weight, users)
             part /= part.sum()
             tasks[users, c] = part[users] * whole[users, c]
     tasks = np.where(problem.spread[:, None], np.minimum(tasks, 1.0), tasks) * problem.count

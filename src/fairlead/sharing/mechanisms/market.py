@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import SolverError
+from fairlead.sharing.filling.rates import rates
 from fairlead.sharing.mechanisms.rows import Rows, rows
-from fairlead.sharing.mechanisms.weights import job_weights, runnable
+from fairlead.sharing.mechanisms.weights import runnable
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Outcome
 from fairlead.sharing.rules.registry import mechanism
@@ -34,7 +35,7 @@ def market(problem: Problem, weight: Floats) -> Outcome:
         return Outcome(tasks, prices)
     from fairlead.sharing.solvers.conic import maximise_logs  # slow to import
 
-    budget = job_weights(problem, weight, present)
+    budget = rates(problem.tree, weight, present)
     must = rows(problem, present)
     buyers, buyer = np.unique(must.job, return_inverse=True)
     mean = float(budget[buyers].mean())

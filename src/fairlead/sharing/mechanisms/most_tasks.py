@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.sharing.filling.rates import rates
 from fairlead.sharing.mechanisms.rows import Rows, rows
-from fairlead.sharing.mechanisms.weights import job_weights, runnable
+from fairlead.sharing.mechanisms.weights import runnable
 from fairlead.sharing.problem.problem import Bools, Floats, Problem
 from fairlead.sharing.rules.mechanism import Outcome
 from fairlead.sharing.rules.registry import mechanism
@@ -38,7 +39,7 @@ def most_tasks(problem: Problem, weight: Floats) -> Outcome:
     # against the prices are 0 and rows that have a price are used up.
     cost = np.bincount(must.pair, coefficient * price[must.row], len(unit))
     kept = cost - worth <= POSITIVE
-    share = job_weights(problem, weight, present)
+    share = rates(problem.tree, weight, present)
     share = share * problem.alone / share.max()
     amount = _fairest(must, coefficient, kept, price > POSITIVE, unit / share[must.job])
     tasks[must.job, must.machine_class] = np.maximum(amount, 0.0) * unit

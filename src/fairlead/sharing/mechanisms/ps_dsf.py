@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairlead.model.errors import SolverError
+from fairlead.sharing.filling.rates import rates
 from fairlead.sharing.mechanisms.levelling import NONE, level
-from fairlead.sharing.mechanisms.weights import job_weights, jobs_capped, runnable
+from fairlead.sharing.mechanisms.weights import jobs_capped, runnable
 from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rules.mechanism import Outcome
 from fairlead.sharing.rules.registry import mechanism
@@ -93,7 +94,7 @@ class _State:
 
 def _cluster(problem: Problem, weight: Floats) -> _Cluster:
     present = runnable(problem, weight)
-    share = job_weights(problem, weight, present)
+    share = rates(problem.tree, weight, present)
     capped = tuple(jobs[present[jobs]] for jobs in jobs_capped(problem))
     alone = np.where(problem.usable, problem.holds, 0.0) * share[:, None]
     return _Cluster(

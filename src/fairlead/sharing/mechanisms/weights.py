@@ -33,28 +33,3 @@ def jobs_capped(problem: Problem) -> tuple[Ints, ...]:
         )
         for limit in problem.tree.limits
     )
-
-
-def job_weights(problem: Problem, weight: Floats, present: Bools) -> Floats:
-    """(J,) the effective weight of each present job, 0 for the others.
-
-    A tenant's weight is split in proportion to their weights among its children that have a
-    present job below them, a job of its own counting 1. Nothing of it is lost, and absent jobs
-    dilute nobody.
-    """
-    tree = problem.tree
-    tenants = len(tree.names)
-    jobs = np.bincount(tree.job_tenant[present], minlength=tenants)
-    occupied = jobs > 0
-    children = jobs.astype(np.float64)
-    for node in range(tenants - 1, -1, -1):  # children come after their parent
-        if occupied[node] and tree.parent[node] >= 0:
-            occupied[tree.parent[node]] = True
-            children[tree.parent[node]] += weight[node]
-    per_child = np.zeros(tenants)
-    for node in np.flatnonzero(occupied).tolist():
-        parent = tree.parent[node]
-        above = per_child[parent] if parent >= 0 else 1.0
-        per_child[node] = weight[node] * above / children[node]
-    weights: Floats = np.where(present, per_child[tree.job_tenant], 0.0)
-    return weights

@@ -18,13 +18,10 @@ _FINE = 200
 
 
 def enclose(
-    cells: Iterable[tuple[int, int, int]],
-    right: Sequence[fmpq],
-    off_right: Sequence[fmpq] | None = None,
+    cells: Iterable[tuple[int, int, int]], right: Sequence[fmpq]
 ) -> tuple[list[fmpq], fmpq] | None:
     """Numbers that are no farther from the solution than the last one says, for as many equations
-    as unknowns, in whole cells (equation, unknown, factor); None where doubles cannot tell. The
-    right-hand sides are so far off at most.
+    as unknowns, in whole cells (equation, unknown, factor); None where doubles cannot tell.
 
     With R near the inverse of A in doubles and |I - R A| < 1/2, by row sums that count rounding in,
     A is regular, and the solution is no farther from any x than 2 |R (b - A x)|: its distance is
@@ -47,9 +44,6 @@ def enclose(
                 return None
         # Rounded down, so that up to one more is left of each.
         wanted = [int((each.p << _FINE) // each.q) for each in right]
-        doubt = np.ones(size)
-        for row, much in enumerate(off_right or ()):
-            doubt[row] += 1.01 * float(int((much.p << _FINE) // much.q) + 1)
         found, before = [0] * size, np.inf
         while True:
             left = [
@@ -63,7 +57,7 @@ def enclose(
                 break
             before = most
             found = [much + round(each) for much, each in zip(found, change.tolist(), strict=True)]
-        far = largest @ (np.abs(doubles) * 1.01 + doubt + 1.0)
+        far = largest @ (np.abs(doubles) * 1.01 + 2.0)
         radius = int(2.1 * float(far.max())) + 1
     except (np.linalg.LinAlgError, OverflowError, ValueError):
         return None

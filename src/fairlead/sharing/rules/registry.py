@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from fairlead.model.errors import FairleadError, InputError, Mistake
+from fairlead.model.own_files import OwnFiles
 from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Mechanism
@@ -62,10 +63,7 @@ class Entry:
 
 _everybodys: dict[str, Entry] = {}
 
-# What a user's own file registers is found under that file only, so that two files may use the
-# same name. What the file imports is not its own: it is known by another module name.
-_FILE_MODULE = "fairlead_own_policies"
-_files: list[dict[str, Entry]] = []
+_files = OwnFiles[Entry]("policy")
 
 
 def policy(
@@ -100,19 +98,19 @@ def mechanism(name: str) -> Callable[[F], F]:
 
 def _register(entry: Entry) -> None:
     module = getattr(entry.function, "__module__", "")
-    if _files and module == _FILE_MODULE:
-        _files[-1][entry.name] = entry
-    elif entry.name in BUILT_IN and module != BUILT_IN[entry.name]:
+    if _files.takes(entry.name, entry.function, entry):
+        return
+    if entry.name in BUILT_IN and module != BUILT_IN[entry.name]:
         raise InputError(f"`{entry.name}` is a built-in name", "choose another one")
-    else:
-        _everybodys[entry.name] = entry
+    _everybodys[entry.name] = entry
 
 
 def parse(text: str) -> Policy | Mechanism:
     """The policy or mechanism that a user means: built in, registered by a decorator, in an
     installed package, or in a file of their own (`./mine.py:name(k=2)`)."""
     spec = read(text)
-    entry = _in_file(spec) if spec.file else _find(spec.name)
+    write_so = f'; write @fairlead.policy("{spec.name}") above the function'
+    entry = _files.find(spec.file, spec.name, write_so) if spec.file else _find(spec.name)
     parameters = _parameters(entry)
     values = arguments(spec, parameters)
     canonical = write(spec, parameters, values)
@@ -279,33 +277,3 @@ def _unknown(name: str) -> Mistake:
     close = get_close_matches(name.lower(), [*names, *whole_names()], n=1)
     known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
     return Mistake(f"no policy `{name}`", known)
-
-
-def _in_file(spec: Spec) -> Entry:
-    import runpy
-
-    found: dict[str, Entry] = {}
-    _files.append(found)
-    try:
-        runpy.run_path(spec.file, run_name=_FILE_MODULE)
-    except InputError:
-        raise
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError) and error.filename == spec.file
-        reason = f"{spec.file} cannot be read: {error.strerror or error}"
-        raise InputError(
-            f"no such file: {spec.file}" if missing else reason, "check the path"
-        ) from error
-    except Exception as error:
-        raise InputError(
-            f"{spec.file} cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        _files.pop()
-    if spec.name not in found:
-        names = ", ".join(f"`{name}`" for name in sorted(found)) or "nothing"
-        raise InputError(
-            f"{spec.file} registers no policy `{spec.name}`",
-            f'it registers {names}; write @fairlead.policy("{spec.name}") above the function',
-        )
-    return found[spec.name]

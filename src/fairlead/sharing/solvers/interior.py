@@ -27,7 +27,6 @@ _TILT = 1e-3
 _SEED = 1
 # How far to go of the way to where something would be 0: more where that is long enough.
 _LONG, _CLOSE, _APART = 0.98, 0.9995, 0.9
-_CORRECTIONS = 2
 # While the relative gap is above _FAR, so large a part of the pairs does not stop a step: their
 # shares and losses shrink to _SHORT of what they were, and later steps put the rest right. A few
 # dozen of 500,000 would else hold up all the others: 97 steps instead of 170, 62 instead of 105.
@@ -117,8 +116,8 @@ def _gap(program: Program, at: _Point) -> float:
 
 
 def _advance(program: Program, at: _Point, tilt: Floats) -> bool:
-    """One step of Mehrotra's predictor and corrector, with corrections towards the centre
-    (Gondzio; Colombo and Gondzio's weight). False where the system is singular."""
+    """One step of Mehrotra's predictor and corrector, with Colombo and Gondzio's weight. False
+    where the system is singular."""
     share, capacity, price, total = _residuals(program, at, tilt)
     theta = at.z / at.rc
     safe_p = np.where(program.row, at.p, 1.0)
@@ -152,18 +151,6 @@ def _advance(program: Program, at: _Point, tilt: Floats) -> bool:
     off_z, off_s = weight * step.z * step.rc, weight * step.s * step.p
     step = direction(aim, off_z, off_s)
     primal, dual = _lengths(at, step, spare)
-    for _ in range(_CORRECTIONS):
-        if min(primal, dual) > 0.95:
-            break
-        far_p, far_d = min(1.0, 1.5 * primal + 0.2), min(1.0, 1.5 * dual + 0.2)
-        off_z = off_z - _outside((at.z + far_p * step.z) * (at.rc + far_d * step.rc), aim)
-        off_z *= program.inside
-        off_s = off_s - _outside((at.s + far_p * step.s) * (at.p + far_d * step.p), aim)
-        better = direction(aim, off_z, off_s)
-        longer = _lengths(at, better, spare)
-        if sum(longer) < primal + dual + 0.02:
-            break
-        step, (primal, dual) = better, longer
     primal, dual = _inside(primal), _inside(dual)
     at.z = np.maximum(at.z + primal * step.z, short * at.z)
     at.s += primal * step.s
@@ -201,10 +188,3 @@ def _inside(length: float) -> float:
     """A bit less than as far as it can go: what is in the way must not come so close to 0 that it
     is in the way of the next steps too."""
     return length * (_CLOSE if length > _LONG else _APART)
-
-
-def _outside(product: Floats, aim: float) -> Floats:
-    """The change that brings products that are far from the aim back to within a factor of ten of
-    it."""
-    wanted: Floats = np.clip(product, 0.1 * aim, 10 * aim) - product
-    return np.clip(wanted, -10 * aim, 10 * aim)

@@ -20,6 +20,7 @@ from fairlead.model.words import listing
 from fairlead.sharing.filling import names as back
 from fairlead.sharing.filling.names import Names, rounded
 from fairlead.sharing.filling.pool_weights import Weights
+from fairlead.sharing.filling.rates import rates
 from fairlead.sharing.numbers.amounts import nearest, rational, rationals
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Floats, Problem
@@ -30,7 +31,6 @@ from fairlead.sharing.whole_tasks.outcome import WholeOutcome
 from fairlead.sharing.whole_tasks.point import Packing as Row
 from fairlead.sharing.whole_tasks.point import Point
 from fairlead.sharing.whole_tasks.pool_weights import with_pools
-from fairlead.sharing.whole_tasks.rates import rates
 from fairlead.sharing.whole_tasks.registry import parse_whole
 from fairlead.sharing.whole_tasks.rounding import round_tasks
 

@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InternalError
-from fairlead.sharing.problem.problem import Bools, Floats, Ints, Tree
+from fairlead.sharing.filling.rates import Rates, rates
+from fairlead.sharing.numbers.amounts import fraction, rationals
+from fairlead.sharing.problem.problem import Floats
 from fairlead.sharing.solvers.whole.convex import Kind, Mixture, max_min
 from fairlead.sharing.solvers.whole.packing import Packer, Work
 from fairlead.sharing.whole_tasks.counts import Cap, Counts
 from fairlead.sharing.whole_tasks.exact_linear import Row, solve
-from fairlead.sharing.whole_tasks.rates import rates
 
 Packing = tuple[int, ...]
 """Whole tasks (J,) on one machine."""
@@ -122,12 +123,11 @@ def _exact(
         filled = sum(amount for which, _, amount in used if which == k)
         if filled < kind.count * (1 - 1e-9):
             used.append((k, (0,) * jobs, kind.count - filled))
-    active = scale > 0
+    now = Rates(tree, rationals(counts.weight), scale > 0)
     rising: list[list[Fraction]] = []
     for done in found.rounds:
-        rising.append(exact_rates(tree, counts.weight, active))
-        active = active.copy()
-        active[done.frozen] = False
+        rising.append(list(map(fraction, now.rate)))
+        now.freeze(done.frozen.tolist())
     rows: list[Row] = [{} for _ in range(jobs)]
     filled_rows: list[Row] = [{} for _ in kinds]
     for at, (k, packing, _) in enumerate(used):
@@ -170,24 +170,3 @@ def _exact(
         for j in range(jobs)
     )
     return Point(tasks, mixture, (), kinds)
-
-
-def exact_rates(tree: Tree, weight: Sequence[Fraction], active: Bools) -> list[Fraction]:
-    """As `rates`, in fractions."""
-    nodes = len(tree.parent)
-    divisor = [Fraction(0)] * nodes
-    own: Ints = tree.job_tenant
-    for j in np.flatnonzero(active).tolist():
-        divisor[own[j]] += 1
-    below = [node for node in range(nodes) if tree.parent[node] >= 0]
-    for node in reversed(below):
-        if divisor[node]:
-            divisor[tree.parent[node]] += weight[node]
-    rate = [weight[node] if divisor[node] else Fraction(0) for node in range(nodes)]
-    for node in below:
-        if divisor[node]:
-            parent = tree.parent[node]
-            rate[node] = rate[parent] * weight[node] / divisor[parent]
-    return [
-        rate[own[j]] / divisor[own[j]] if active[j] else Fraction(0) for j in range(len(active))
-    ]

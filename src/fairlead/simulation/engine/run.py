@@ -11,7 +11,7 @@ from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.progress import progress as shown
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.result import Result
-from fairlead.simulation.measure.sinks import RunInfo, Sink
+from fairlead.simulation.measure.sinks import RunInfo, Sink, telling
 from fairlead.simulation.workload import Workload
 
 
@@ -46,18 +46,9 @@ def simulate(
     asked: Sequence[Sink] = tuple(sinks)
     with time_compiling() as compiling:
         driver = Driver(workload, policy, placement, seed, asked, options or Options())
-        try:
-            info = RunInfo(workload, driver.policy, driver.placement, seed, driver.job_name)
-            for sink in asked:
-                sink.start(info)
-            with shown(workload.tasks, "task", wanted=progress) as bar:
-                driver.go(bar)
-            for sink in asked:
-                sink.finish()
-        except BaseException:
-            for sink in asked:
-                sink.abandon()
-            raise
+        info = RunInfo(workload, driver.policy, driver.placement, seed, driver.job_name)
+        with telling(asked, info), shown(workload.tasks, "task", wanted=progress) as bar:
+            driver.go(bar)
         seconds = perf_counter() - begun - compiling()
     distance = next((sink for sink in asked if isinstance(sink, Distances)), None)
     rmse, shortfall = (None, None) if distance is None else distance.figures()

@@ -20,6 +20,7 @@ from fairlead.scheduling.state import slots
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.pools import check_job_beside
+from fairlead.scheduling.state.rows import jobs_present, tasks_on
 from fairlead.scheduling.state.scales import Scaled, Scaler
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.sharing.guarantees import guarantees_of
@@ -120,12 +121,8 @@ class WorkloadCore(SlotCore):
     def newest(self, machine: int, started: Ints) -> int:
         """The task of the machine that was launched last; NONE where there is none. `started` is
         the more, the later a task was."""
-        newest, task = NONE, int(self.state.machine["first"][self.slot(machine)])
-        while task != NONE:
-            if newest == NONE or started[task] > started[newest]:
-                newest = task
-            task = int(self.state.task["machine_next"][task])
-        return newest
+        tasks = tasks_on(self.state, self.slot(machine))
+        return max(tasks, key=started.__getitem__, default=NONE)
 
     def refresh(self) -> None:
         """After machines changed: the scales of all jobs that are here or come next."""
@@ -244,9 +241,7 @@ class WorkloadCore(SlotCore):
 
     def _job_slots(self, moment: Moment) -> list[int]:
         """The slots of a moment's jobs, which are in the order of submission."""
-        rows = self.state.job[: int(self.state.header[0]["jobs"])]
-        jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
-        found: list[int] = jobs[np.argsort(rows["seq"][jobs], kind="stable")].tolist()
+        found: list[int] = jobs_present(self.state).tolist()
         assert len(found) == len(moment.job)  # the moment is of now
         return found
 

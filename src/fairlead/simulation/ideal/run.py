@@ -6,7 +6,6 @@ import hashlib
 import heapq
 import time
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -25,21 +24,8 @@ from fairlead.simulation.ideal.weights import Weights
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.result import Result
-from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords
-from fairlead.simulation.workload import Bools, Floats, Ints, Workload
-
-
-class Room(Protocol):
-    """Scheduler of a run: it hears of the events of a moment and decides on more tasks."""
-
-    stays: bool
-
-    def join(self, job: int, usable: Bools, tasks: int, unit: float) -> None: ...
-    def leave(self, job: int) -> None: ...
-    def weigh(self, job: int, unit: float) -> None: ...
-    def end(self, job: int, machine: int) -> None: ...
-    def decide(self) -> list[Placed]: ...
-    def on_classes(self) -> dict[int, Ints]: ...
+from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords, telling
+from fairlead.simulation.workload import Floats, Ints, Workload
 
 
 def run_ideal(
@@ -66,17 +52,9 @@ def run_ideal(
     rule = scaled(policy)
     run = _Run(build_instance(workload, rule), kind, sinks, ties)
     info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.instance.names.__getitem__)
-    try:
-        for sink in sinks:
-            sink.start(info)
-        with shown(int(run.instance.tasks.sum()), "task", wanted=progress) as bar:
-            end = run.all(bar)
-        for sink in sinks:
-            sink.finish()
-    except BaseException:
-        for sink in sinks:
-            sink.abandon()
-        raise
+    bar = shown(int(run.instance.tasks.sum()), "task", wanted=progress)
+    with telling(sinks, info), bar as told:
+        end = run.all(told)
     rmse, shortfall = next(
         (sink.figures() for sink in sinks if isinstance(sink, Distances)), (None, None)
     )

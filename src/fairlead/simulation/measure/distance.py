@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -10,14 +12,6 @@ from fairlead.sharing.present import Snapshot, Tenants, exact_now
 from fairlead.sharing.problem.problem import Floats, Ints
 
 PERCENT = 100.0
-
-
-@dataclass(frozen=True, slots=True)
-class Whose:
-    """A tenant by its index in the workload; a job that is its own tenant by its number."""
-
-    tenant: int  # -1: a job of its own
-    job: int  # -1: a tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,57 +30,42 @@ class Sample:
     rmse: float
     rmse_sorted: float
     shortfall: float
-    whose: Whose | None
+    whose: int | None  # its index in the workload; -1 - job for a job of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All samples together: `rmse` and `rmse_sorted` are means over the samples, as Choosy's; the
-    others are the largest of all. Nan where there was no sample."""
+    """All samples together: `rmse` and `rmse_sorted` are means over the samples, as Choosy's, nan
+    where there was none; `largest` is the sample with the largest shortfall."""
 
     samples: int
     rmse: float
     rmse_sorted: float
-    largest_rmse: float
-    largest_rmse_sorted: float
-    largest: Sample | None  # where the largest shortfall is
+    largest: Sample | None
 
 
-class Distance:
-    """Takes the moments of a run and keeps what their distances add up to.
+def summary_of(samples: Sequence[Sample]) -> Summary:
+    """Adds up the samples."""
+    count = len(samples)
+    return Summary(
+        samples=count,
+        rmse=sum(sample.rmse for sample in samples) / count if count else nan,
+        rmse_sorted=sum(sample.rmse_sorted for sample in samples) / count if count else nan,
+        largest=max(samples, key=lambda sample: sample.shortfall, default=None),
+    )
 
-    Each `sample` solves for the exact allocation: choose how often. Samples without a tenant
-    that has present tasks count for nothing.
-    """
 
-    def __init__(self, tenants: Tenants) -> None:
-        self.tenants = tenants
-        self.samples: list[Sample] = []
-
-    def sample(self, now: Snapshot, tenants: Tenants | None = None) -> Sample | None:
-        """Measures this moment; `tenants` where weights have changed since. None: nobody there."""
-        if tenants is not None:
-            self.tenants = tenants
-        if not len(now.job):
-            return None
-        held, exact, owner = shares_now(now, self.tenants)
-        found = measure_sample(now.time, held, exact, owner)
-        self.samples.append(found)
-        return found
-
-    def summary(self) -> Summary:
-        """Adds up the samples."""
-        found = self.samples
-        nan = float("nan")
-        by_shortfall = max(found, key=lambda sample: sample.shortfall, default=None)
-        return Summary(
-            samples=len(found),
-            rmse=sum(sample.rmse for sample in found) / len(found) if found else nan,
-            rmse_sorted=sum(sample.rmse_sorted for sample in found) / len(found) if found else nan,
-            largest_rmse=max((sample.rmse for sample in found), default=nan),
-            largest_rmse_sorted=max((sample.rmse_sorted for sample in found), default=nan),
-            largest=by_shortfall,
-        )
+def sample_now(
+    now: Snapshot, tenants: Tenants, tell: Callable[[Floats, Floats, Ints], None] | None = None
+) -> Sample | None:
+    """Measures a moment, for which the exact allocation is solved; None where nobody is there.
+    `tell` is told what `shares_now` finds."""
+    if not len(now.job):
+        return None
+    shares = shares_now(now, tenants)
+    if tell is not None:
+        tell(*shares)
+    return measure_sample(now.time, *shares)
 
 
 def shares_now(now: Snapshot, tenants: Tenants) -> tuple[Floats, Floats, Ints]:
@@ -113,14 +92,10 @@ def measure_sample(time: int, held: Floats, exact: Floats, owner: Ints) -> Sampl
         rmse=PERCENT * root_mean_square(below),
         rmse_sorted=PERCENT * root_mean_square(np.sort(exact) - np.sort(held)),
         shortfall=PERCENT * max(short, 0.0),
-        whose=_whose(int(owner[worst])) if short > 0 else None,
+        whose=int(owner[worst]) if short > 0 else None,
     )
 
 
 def root_mean_square(values: Floats) -> float:
     """√ of the mean of the squares."""
     return float(np.sqrt(np.mean(values * values)))
-
-
-def _whose(key: int) -> Whose:
-    return Whose(key, -1) if key >= 0 else Whose(-1, -1 - key)

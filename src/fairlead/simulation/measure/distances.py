@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isnan
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from fairlead.scheduling.state.scales import FIFO, Classes, Scaler
 from fairlead.sharing.present import Snapshot, Tenants
-from fairlead.simulation.measure.distance import Distance, Sample, Summary
+from fairlead.simulation.measure.distance import Sample, Summary, sample_now, summary_of
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import RunInfo, Sink
 from fairlead.simulation.measure.tables import Form, Table
-from fairlead.simulation.workload import Floats, Workload
+from fairlead.simulation.workload import Floats, Ints, Workload
 
 DISTANCE = Form(
     "fairlead.simulation.distance/1",
@@ -30,42 +30,62 @@ DISTANCE = Form(
 )
 
 
+FAIR = Form(
+    "fairlead.simulation.fair/1",
+    (
+        ("time", pa.int64()),
+        ("tenant", pa.string()),
+        ("share", pa.float64()),
+        ("fair", pa.float64()),
+    ),
+)
+
+
 class Distances(Sink):
     """At each sample the distance from the exact allocation of the present demand, on the run's
-    own scales. Each sample solves for that allocation: choose how often. `path` None: no file."""
+    own scales. Each sample solves for that allocation: choose how often. `path` None: no file;
+    else `fair` beside it says what each tenant held and would hold exactly."""
 
     def __init__(self, every: int, path: str | Path | None = None) -> None:
         self.every = every
         self.path = None if path is None else Path(path)
         self._table: Table | None = None
+        self._fair: Table | None = None
         self._run: RunInfo | None = None
-        self._distance: Distance | None = None
+        self._samples: list[Sample] = []
         self._whose: list[str | None] = []
 
     def start(self, run: RunInfo) -> None:
         self._run = run
-        self._distance = None
-        self._whose = []
+        self._samples, self._whose = [], []
         if self.path is not None:
             self._table = Table(self.path, DISTANCE)
+            self._fair = Table(self.path.with_name(f"fair{self.path.suffix}"), FAIR)
 
     def sample(self, moment: Moment) -> None:
         assert self._run is not None  # start() comes first
-        tenants = tenants_of(self._run.workload, moment)
-        if self._distance is None:
-            self._distance = Distance(tenants)
         now = snapshot_of(self._run.workload, moment)
         if self._run.policy == FIFO:
             now = replace(now, scale=tsf_scale(self._run.workload, moment))
-        found = self._distance.sample(now, tenants)
+        tenants = tenants_of(self._run.workload, moment)
+        found = sample_now(now, tenants, partial(self._tell, moment.time))
         if found is not None:
+            self._samples.append(found)
             # Now, because a job's name is forgotten when it is over.
-            self._whose.append(self._name(found))
+            self._whose.append(None if found.whose is None else self._name(found.whose))
+
+    def _tell(self, time: int, held: Floats, exact: Floats, owner: Ints) -> None:
+        """Writes what each tenant holds and would hold exactly."""
+        if self._fair is not None:
+            names = [self._name(whose) for whose in owner.tolist()]
+            times = [time] * len(names)
+            self._fair.write({"time": times, "tenant": names, "share": held, "fair": exact})
 
     def finish(self) -> None:
-        if self._table is None:
+        if self._table is None or self._fair is None:
             return
-        samples = self._distance.samples if self._distance else []
+        self._fair.close()
+        samples = self._samples
         self._table.write(
             {
                 "time": [sample.time for sample in samples],
@@ -81,26 +101,24 @@ class Distances(Sink):
     def abandon(self) -> None:
         if self._table is not None:
             self._table.abandon()
+        if self._fair is not None:
+            self._fair.abandon()
 
     @property
-    def summary(self) -> Summary | None:
-        """The sum of all samples; None where there was none."""
-        return self._distance.summary() if self._distance else None
+    def summary(self) -> Summary:
+        """The sum of all samples."""
+        return summary_of(self._samples)
 
     def figures(self) -> tuple[float | None, float | None]:
         """The mean RMSE and the largest shortfall, in percent; None where nothing was sampled."""
-        summary = self.summary
-        if summary is None or summary.largest is None or isnan(summary.rmse):
-            return None, None
-        return summary.rmse, summary.largest.shortfall
+        found = self.summary
+        return (found.rmse, found.largest.shortfall) if found.largest else (None, None)
 
-    def _name(self, sample: Sample) -> str | None:
+    def _name(self, whose: int) -> str:
         assert self._run is not None  # start() comes first
-        if sample.whose is None:
-            return None
-        if sample.whose.tenant >= 0:
-            return self._run.workload.tenants[sample.whose.tenant].name
-        return self._run.job_name(sample.whose.job)
+        return (
+            self._run.workload.tenants[whose].name if whose >= 0 else self._run.job_name(-1 - whose)
+        )
 
 
 def tsf_scale(workload: Workload, moment: Moment) -> Floats:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import Ints, Records, State
+from fairlead.scheduling.state.rows import jobs_present, machines_there, tasks_held
 from fairlead.scheduling.state.terms import Term
-from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.scheduling.transitions import MachineState
 from fairlead.simulation.measure.moment import Moment
-
-ON_A_MACHINE = [int(TaskState.LAUNCHED), int(TaskState.RUNNING), int(TaskState.STOPPING)]
 
 
 def moment_of(
@@ -23,17 +22,13 @@ def moment_of(
     """The present state. `machine_index[slot]` is the machine's place in the workload, and
     `tenant_slots` are the slots of the workload's tenants."""
     machines = int(state.header[0]["machines"])
-    kind = state.machine["state"][:machines]
-    there = np.flatnonzero((kind == MachineState.UP) | (kind == MachineState.DRAINING))
-    rows = state.job[: int(state.header[0]["jobs"])]
-    jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
-    jobs = jobs[np.argsort(rows["seq"][jobs], kind="stable")]
+    there, jobs = machines_there(state), jobs_present(state)
+    rows = state.job
     place_of_machine = np.full(machines, -1)
     place_of_machine[there] = np.arange(len(there))
     place_of_job = np.full(len(rows), -1)
     place_of_job[jobs] = np.arange(len(jobs))
-    tasks = state.task[: int(state.header[0]["tasks"])]
-    tasks = tasks[np.isin(tasks["state"], ON_A_MACHINE)]
+    tasks = state.task[tasks_held(state)]
     pair = place_of_job[tasks["job"]] * max(len(there), 1) + place_of_machine[tasks["machine"]]
     pairs, counts = np.unique(pair, return_counts=True)
     return Moment(
@@ -42,7 +37,7 @@ def moment_of(
         capacity=state.capacity[there],
         free=state.free[there],
         satisfied=state.satisfies[there],
-        open=kind[there] == MachineState.UP,
+        open=state.machine["state"][there] == MachineState.UP,
         job=job_side["number"][jobs],
         tenant=job_side["tenant"][jobs],
         submitted=job_side["submitted"][jobs],

@@ -6,7 +6,8 @@ not want is not collected, so a run costs what its sinks ask for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +115,21 @@ class Sink:
 
     def abandon(self) -> None:
         """The run failed or was interrupted: leave nothing behind."""
+
+
+@contextmanager
+def telling(sinks: Sequence[Sink], run: RunInfo) -> Iterator[None]:
+    """Tells sinks that the run begins and that it is over, or that it failed."""
+    try:
+        for sink in sinks:
+            sink.start(run)
+        yield
+        for sink in sinks:
+            sink.finish()
+    except BaseException:
+        for sink in sinks:
+            sink.abandon()
+        raise
 
 
 class Kept(Sink):

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import pyarrow as pa
 import pyarrow.csv
@@ -100,17 +99,6 @@ class Table:
         with suppress(OSError):
             self._writer.close()
             self._sink.close()
-
-    def __enter__(self) -> Table:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.abandon() if kind else self.close()
 
     def _plain(self) -> pa.Schema:
         plain = [

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import inf, isnan, nan
+from math import inf, isinf, isnan, nan
 
 import numpy as np
 
+from fairlead.model.names import natural
 from fairlead.simulation.report.reading import Folder, Run, floats, texts
+from fairlead.simulation.report.words import duration
 from fairlead.simulation.workload import Bools, Floats, Ints
 
 SECONDS = 1e-6
@@ -63,6 +65,10 @@ class Row:
     used: tuple[tuple[str, float], ...]  # the part of each resource, mean over the samples
     rmse: float | None
     shortfall: float | None
+
+
+FEW = 20
+"""Samples that are no curve yet."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,18 @@ def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None, until: float) ->
         used=used_of(runs, until),
         rmse=sum(rmse) / len(rmse) if rmse else None,
         shortfall=max(_known(runs, "largest_shortfall"), default=None),
+    )
+
+
+def few_samples(runs: Sequence[Run], until: float) -> str:
+    """A sentence where so few samples fall into the time until this moment that they are no curve,
+    since a run that goes on far beyond it chose its interval by its length; else nothing."""
+    every = max((run.number("sampled") or 0.0 for run in runs), default=0.0) * SECONDS
+    if not every or isinf(until) or until / every >= FEW:
+        return ""
+    return (
+        f" Samples are {duration(every)} apart, so that is from {int(until // every) + 1} of them:"
+        " `fairlead simulate --sample TIME` takes more."
     )
 
 
@@ -264,14 +282,6 @@ def shares_of(run: Run, until: float, chosen: tuple[str, ...] | None = None) -> 
             y[at[rows]] = share[rows]
         curves.append(Curve(name, *thinned(moments, y)))
     return Shares(tuple(curves), max(0, len(names) - len(chosen)), in_tasks)
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key by which `job10` comes after `job9`."""
-    import re
-
-    parts = re.split(r"(\d+)", name)
-    return tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p)
 
 
 def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -24,8 +24,9 @@ class Table:
         return "<" + ">" * (len(self.header) - 1)
 
 
-def main_table(rows: tuple[Row, ...], until: float) -> Table:
-    """A line for each series; what is used was looked at until this moment."""
+def main_table(rows: tuple[Row, ...], until: float, few: str = "") -> Table:
+    """A line for each series; what is used was looked at until this moment, `few` says where that
+    are few samples."""
     measured = any(row.rmse is not None for row in rows)
     resources = tuple(dict.fromkeys(name for row in rows for name, _ in row.used))
     header = (
@@ -67,6 +68,7 @@ def main_table(rows: tuple[Row, ...], until: float) -> Table:
                 if measured
                 else ""
             )
+            + (f".{few}" if few else "")
         ),
         header=header,
         rows=tuple(body),

@@ -63,7 +63,6 @@ def generate(
         name=name,
         resources=(Resource("slot", Fraction(1)),),
         machines=table(capacity, attributes, kinds.names, ("",) * machines),
-        tenants=(),
         terms=kinds.terms,
         batches=stream(made, Times(shape_of(times), vary, alpha, TASK_TIMES), seed),
         notes=(

@@ -35,8 +35,6 @@ def generate(*, name: str = "kdf-6.3", seed: int = 0) -> Workload:
         name=name,
         resources=RESOURCES,
         machines=always_there(names, (FrozenMap(),) * 50, np.array(capacity)),
-        tenants=(),
-        terms=(),
         batches=stream(jobs, Times(Shape.CONSTANT), 0),
         notes=(
             "Servers, demands, starts and times are those of the k-DF paper, section 6.3.",

@@ -111,7 +111,6 @@ def build(study: Study) -> Workload:
         name=study.name,
         resources=RESOURCES,
         machines=table(machines.capacity, attributes, kinds.names, machines.platforms),
-        tenants=(),
         terms=kinds.terms,
         batches=stream(jobs, times, seed),
         notes=notes,

@@ -40,7 +40,6 @@ def generate(*, name: str = "table-ii", vary: float = 0.2, seed: int = 0) -> Wor
         name=name,
         resources=RESOURCES,
         machines=always_there(NODES, (FrozenMap(),) * 50, np.array([[2, 2]] * 25 + [[4, 2]] * 25)),
-        tenants=(),
         terms=TERMS,
         batches=stream(jobs, times, seed),
         notes=(

@@ -7,7 +7,7 @@ from fairlead.studies.cdrf.examples import USERS, WHERE
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 CONTAINERS = (
     ("c1", "u1", 1, (1, 3)),
@@ -55,7 +55,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "cdrf-fig1",
                 "Containers on two machines",
                 "c1, c2 and c4 are u1's, c3 and c5 u2's.",
                 (holdings(parts, "part of the resource"),),
@@ -64,13 +63,10 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="cdrf-fig1",
-    paper="CDRF",
+STUDY = About(
     figure="Figure 1",
     title="containers",
     shows="Machines (4, 6) and (4, 4); u1 needs (1, 3) a task, u2 (2, 1). u1 has the containers"
     " c1 = (1, 3) and c2 = (1, 1) on the first machine and c4 = (0, 2) on the second, u2 has"
     " c3 = (2, 1) and c5 = (4, 2). A task runs in one container: u1 runs 1 task, u2 runs 3.",
-    run=run,
 )

@@ -6,7 +6,7 @@ from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = machines((4, 6), (4, 4), (4, 2))
 USERS = (job("u1", 1, 3), job("u2", 2, 1), job("u3", 1, 2))
@@ -37,7 +37,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "cdrf-fig2",
                 "Whole tasks by the moving knife",
                 "What each has against a third of what it could run alone.",
                 (
@@ -54,14 +53,11 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="cdrf-fig2",
-    paper="CDRF",
+STUDY = About(
     figure="Figure 2",
     title="the moving knife",
     shows="The machines of Figure 1 and one of (4, 2), with a third user who needs (1, 2). A"
     " knife moves over the machines; whoever first has an n-th of what it could run alone"
     " gets what is left of the knife (Algorithm 1), so that everybody has its share (Theorem"
     " 2.3).",
-    run=run,
 )

@@ -7,7 +7,7 @@ from fairlead.studies.cdrf.examples import USERS, WHERE
 from fairlead.studies.claims import compare, contradiction
 from fairlead.studies.pictures.charts import Cloud, points
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 PARETO = ((3, 1), (2, 2), (1, 3), (0, 4))
 """The paper's Pareto-optimal points."""
@@ -57,7 +57,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "cdrf-fig3",
                 "Whole tasks of u1 and u2",
                 "The line goes from nothing to what both could run alone; the lottery's mean is"
                 " where it leaves what can be given.",
@@ -92,13 +91,10 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="cdrf-fig3",
-    paper="CDRF",
+STUDY = About(
     figure="Figure 3",
     title="the lottery",
     shows="On the machines of Figure 1 the Pareto-optimal whole allocations are (3, 1), (2, 2),"
     " (1, 3) and (0, 4). CDRF is the point with equal parts of what each could run alone,"
     " (12/7, 16/7): a lottery gives (1, 3) with probability 2/7 and (2, 2) with 5/7.",
-    run=run,
 )

@@ -20,7 +20,7 @@ from fairlead.studies.properties.whole import (
     WHOLE_COLUMNS,
     WHOLE_ROWS,
 )
-from fairlead.studies.study import Findings, Setting, Study
+from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1
 INPUTS, FEW = 100, 2
@@ -57,9 +57,7 @@ def run(setting: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="cdrf-promises",
-    paper="CDRF",
+STUDY = About(
     figure="Theorems 2.3, 3.1 and 3.2",
     title="promises with whole tasks",
     shows="Before it is drawn the lottery has the sharing incentive, wastes nothing, cannot be lied"
@@ -71,6 +69,5 @@ STUDY = Study(
         f"{INPUTS} small inputs of each kind, four lies an input.",
         "The paper knows no constraints: rows with `closed` are ours.",
     ),
-    run=run,
     weight=150.0,
 )

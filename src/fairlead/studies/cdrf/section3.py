@@ -6,7 +6,7 @@ from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 MIRRORED = machines((2, 12), (12, 2))
 MIRRORED_USERS = (job("u1", "0.2", 1), job("u2", 1, "0.2"))
@@ -55,7 +55,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "cdrf-section3",
                 "Tasks in the examples of section 3.1",
                 "Left: machines (2, 12) and (12, 2). Right: a machine (15, 15), and with it one of"
                 " (16, 0) on which nobody can run anything.",
@@ -76,9 +75,7 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="cdrf-section3",
-    paper="CDRF",
+STUDY = About(
     figure="section 3",
     title="the examples of sections 3.1 and 3.2",
     shows="Machines (2, 12) and (12, 2) and users who need (0.2, 1) and (1, 0.2): DRF on each"
@@ -86,5 +83,4 @@ STUDY = Study(
     " users who need (1, ½) and (½, 1): DRFH changes when a machine is added that nobody can"
     " use. Machines (100, 10) and (10, 100), users (10, 1) and (1, 10): a serial dictatorship"
     " gives 11 tasks to one and none to the other, CDRF 10 to each.",
-    run=run,
 )

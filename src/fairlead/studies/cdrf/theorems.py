@@ -14,7 +14,7 @@ from fairlead.studies.cases import job, machines, share
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
 DRAWS = 20
@@ -175,7 +175,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table("errors", columns),),
         pictures=(
             Picture(
-                "cdrf-theorems",
                 "How far whole tasks are from the CDRF point",
                 "Five jobs on machines of one kind. Where all machines draw, the error falls with"
                 " the root of their number; where all but one for each job are fixed, with their"
@@ -187,9 +186,7 @@ def run(setting: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="cdrf-theorems",
-    paper="CDRF",
+STUDY = About(
     figure="Theorems 4.3 and 4.6",
     title="whole tasks close to the CDRF point",
     shows="On m machines of one kind, n users get whole tasks within √(12 n log n / m) of their"
@@ -197,7 +194,6 @@ STUDY = Study(
     " and within n^(3/2) I* / m if nearly all machines are fixed (Theorem 4.6, by Shapley, Folkman"
     " and Starr), I* being the largest inner radius of a machine. The paper states the orders and"
     " draws no picture.",
-    run=run,
     assumes=(
         "Five jobs need 1 to 8 CPUs and 1 to 8 GB (drawn, seed 1); a machine has 32 and 29.",
         "Theorem 4.3's constant is that of IM-CDRF; `gim-cdrf` keeps a stricter promise.",

@@ -7,7 +7,7 @@ from fairlead.studies.choosy.examples import FIGURE_1, TEN
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 
 def run(_: Setting) -> Findings:
@@ -24,7 +24,6 @@ def run(_: Setting) -> Findings:
         tables=(Table.of_rows("can-use", ("machine", "users"), [*_rows(can)]),),
         pictures=(
             Picture(
-                "choosy-fig1",
                 "Who can use which machine",
                 "A block for each user that can use the machine.",
                 (
@@ -44,12 +43,9 @@ def _rows(can: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(machine, " ".join(names)) for machine, names in can.items()]
 
 
-STUDY = Study(
-    name="choosy-fig1",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 1",
     title="who can use which machine",
     shows="Four users share ten machines: u1 can use m1 and m4, u2 m3 and m4, u3 m2, m3, m4, m6"
     " and m7, u4 m5 to m10.",
-    run=run,
 )

@@ -19,7 +19,7 @@ from fairlead.studies.claims import Row, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.runs import Load, workload
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 POLICY = "cmmf(slot)"
 USERS, MACHINES = 9, 100
@@ -72,7 +72,6 @@ def run(setting: Setting) -> Findings:
         tables=(_table("joining", first), _table("at-once", empty)),
         pictures=(
             Picture(
-                "choosy-fig10",
                 "Nine users who join, and leave as their tasks end",
                 "Each panel has the shares of all users under the online scheduler (drawn through)"
                 " and under one that solves (dashes, the same colour); the last is of an empty"
@@ -244,9 +243,7 @@ def _panel(one: Compared, other: str, title: str, until: float | None) -> Panel:
     )
 
 
-STUDY = Study(
-    name="choosy-fig10",
-    paper="Choosy",
+STUDY = About(
     figure="Figures 10 to 13",
     title="nine users who join and leave",
     shows="Nine users with constraints join one after the other and leave. Choosy closely follows"
@@ -264,6 +261,5 @@ STUDY = Study(
             " Distances are taken while users join."
         ),
     ),
-    run=run,
     weight=20.0,
 )

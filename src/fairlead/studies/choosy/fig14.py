@@ -15,7 +15,7 @@ from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
 from fairlead.studies.runs import Load, workload
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 KINDS = ("standard", "memory", "network", "gpu")
 EACH, CORES = 5, 8
@@ -107,7 +107,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "choosy-fig14",
                 "Cores of each framework over time",
                 f"The run of seed {seeds[0]}.",
                 (
@@ -173,9 +172,7 @@ def _exact() -> list[Row]:
     ]
 
 
-STUDY = Study(
-    name="choosy-fig14",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 14",
     title="four frameworks on four kinds of nodes",
     shows="160 cores in equal parts on standard nodes, nodes of much memory, of a fast network, and"
@@ -187,6 +184,5 @@ STUDY = Study(
         f"A share counts as reached at {NEARLY:.0%} of it.",
         "Simulated; on the local engine it was not run.",
     ),
-    run=run,
     weight=4.0,
 )

@@ -13,7 +13,7 @@ from fairlead.simulation.workloads.constraints import constraints_of
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 USERS, FEW_USERS = (500, 1000, 2500, 5000), (50, 100)
 MACHINES, FEW_MACHINES = (1_000, 10_000, 100_000), (1_000, 10_000)
@@ -75,7 +75,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "choosy-fig15",
                 "Seconds of the exact shares of one resource",
                 "Means of the draws, by processor time; a line for each number of machines.",
                 tuple(_panel(took, kinds) for kinds in types),
@@ -130,9 +129,7 @@ def _panel(took: dict[Case, float], types: int) -> Panel:
     )
 
 
-STUDY = Study(
-    name="choosy-fig15",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 15",
     title="the offline solver's time",
     shows="The flow solver takes less than 5 s for 5,000 users, 100,000 machines and 100 types of"
@@ -142,6 +139,5 @@ STUDY = Study(
         "A type is a set of attributes that is drawn; machines are of types evenly at random.",
         "Our time is that of the exact shares with all that a moment of a run needs, on one core.",
     ),
-    run=run,
     weight=30.0,
 )

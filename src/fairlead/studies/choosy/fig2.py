@@ -7,7 +7,7 @@ from fairlead.studies.choosy.examples import CMMF, FIGURE_1, TEN, users
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 
 def run(_: Setting) -> Findings:
@@ -30,7 +30,6 @@ def run(_: Setting) -> Findings:
         tables=(Table("machines", {"user": names, "machines": tasks(found)}),),
         pictures=(
             Picture(
-                "choosy-fig2",
                 "Who has which machine",
                 "Each machine is divided among those who can use it.",
                 (holdings(parts, "part of the machine", order=names),),
@@ -39,14 +38,11 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="choosy-fig2",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 2",
     title="independent allocation",
     shows="Independent allocation divides each machine of Figure 1 evenly among the users who can"
     " use it, which violates the sharing incentive (Theorem 1): with two machines, one"
     " brought by each user, of which the second can use only its own, the second gets half a"
     " machine.",
-    run=run,
 )

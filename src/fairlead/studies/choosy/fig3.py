@@ -7,7 +7,7 @@ from fairlead.studies.choosy.examples import CMMF, TEN, users
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 USERS = users(range(1, 4), range(3, 11))
 
@@ -22,7 +22,6 @@ def run(_: Setting) -> Findings:
         tables=(Table("machines", {"user": names, "machines": tasks(found)}),),
         pictures=(
             Picture(
-                "choosy-fig3",
                 "Who has which machine",
                 "m3 goes to u1.",
                 (holdings(parts, "part of the machine", order=names),),
@@ -31,12 +30,9 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="choosy-fig3",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 3",
     title="CMMF of two users",
     shows="Two users share ten machines: u1 can use m1 to m3, u2 m3 to m10. Constrained max-min"
     " fairness gives m3 to u1, who would have less without it.",
-    run=run,
 )

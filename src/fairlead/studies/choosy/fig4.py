@@ -9,7 +9,7 @@ from fairlead.studies.choosy.examples import CMMF, FIGURE_1, TEN
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 
 def run(_: Setting) -> Findings:
@@ -47,7 +47,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "choosy-fig4",
                 "Who has which machine",
                 "One of many placements with these numbers of machines; machines that nobody can"
                 " tell apart are drawn with the same on each where they are divided.",
@@ -57,12 +56,9 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="choosy-fig4",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 4",
     title="CMMF of Figure 1",
     shows="Constrained max-min fairness of Figure 1: 1.5, 1.5, 3 and 4 machines where machines"
     " can be divided, in whole machines 2, 1, 3 and 4 (the figure) or 1, 2, 3 and 4.",
-    run=run,
 )

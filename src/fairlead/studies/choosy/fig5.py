@@ -7,7 +7,7 @@ from fairlead.studies.choosy.examples import CMMF, slots, users
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = slots(9)
 USERS = users((1, 2), range(2, 6), range(5, 10))
@@ -33,7 +33,6 @@ def run(_: Setting) -> Findings:
         tables=(Table("machines", {"user": names, "machines": tasks(found)}),),
         pictures=(
             Picture(
-                "choosy-fig5",
                 "Who has which machine",
                 "The allocation after the third round.",
                 (holdings(parts, "part of the machine", order=names),),
@@ -42,13 +41,10 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="choosy-fig5",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 5",
     title="rounds of the offline algorithm",
     shows="The offline algorithm of section 5 raises all users together and freezes those who can"
     " have no more: u1 can use m1 and m2, u2 m2 to m5, u3 m5 to m9, and they freeze at 2, 3"
     " and 4.",
-    run=run,
 )

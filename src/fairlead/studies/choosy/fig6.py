@@ -17,7 +17,7 @@ from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.runs import Load, workload
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 ALPHAS = (1.5, 1.9, 2.5, 3.0)
 MEAN = 10.0
@@ -99,7 +99,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table.of_rows("ramp-up", header, data),),
         pictures=(
             Picture(
-                "choosy-fig6",
                 "The wait for one's machines, by pickiness",
                 "A line for the formula and one for the mean of the runs; the band is from the"
                 " least to the most of them.",
@@ -177,9 +176,7 @@ def _below(shown: str, said: Sequence[float], mean: Floats) -> list[Row]:
     ]
 
 
-STUDY = Study(
-    name="choosy-fig6",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 6",
     title="how long a user waits for its machines",
     shows="A user joins a full cluster and gets each machine that comes free, until it has its fair"
@@ -195,6 +192,5 @@ STUDY = Study(
         ),
         f"It joins {WARM} mean task times after the cluster was empty.",
     ),
-    run=run,
     weight=20.0,
 )

@@ -15,7 +15,7 @@ from fairlead.studies.claims import Row, compare, impossible
 from fairlead.studies.clusters import alibaba_files, google
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 POINTS = 200
 """Of the distribution, evenly in the logarithm of the chance to be longer."""
@@ -63,7 +63,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table.of_rows("longer", ("times", "seconds", "part that takes longer"), data),),
         pictures=(
             Picture(
-                "choosy-fig7",
                 "The part of tasks that take longer",
                 "After Pareto these would be straight lines.",
                 (lines(shown, "seconds", "part of the tasks", log="xy"),),
@@ -111,9 +110,7 @@ def _times(work: Workload) -> Floats:
     return found[found > 0]
 
 
-STUDY = Study(
-    name="choosy-fig7",
-    paper="Choosy",
+STUDY = About(
     figure="Figure 7",
     title="how long tasks take",
     shows="Task times in clusters of Facebook and Bing are distributed after Pareto with α above"
@@ -123,6 +120,5 @@ STUDY = Study(
         "α is the slope of a line through the logarithms, from all tasks to the longest.",
         "Of Google's first hour times are from schedule to finish; the others are drawn from them.",
     ),
-    run=run,
     weight=8.0,
 )

@@ -19,7 +19,7 @@ from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, compare
 from fairlead.studies.pictures.charts import Line, bars, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 KINDS = (Kind.RESTRICTED, Kind.MIGRATION, Kind.PREEMPTION)
 SLOWDOWNS = {
@@ -89,7 +89,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "choosy-schedulers",
                 "The online scheduler beside those that solve at every event",
                 "Left: how far the sorted allocations are apart over the hour. Middle: job times."
                 " Right: how much longer jobs take than under each.",
@@ -214,9 +213,7 @@ def _name(kind: Kind | None) -> str:
     return "online" if kind is None else kind.value
 
 
-STUDY = Study(
-    name="choosy-schedulers",
-    paper="Choosy",
+STUDY = About(
     figure="Tables 1 and 2, Figures 8 and 9",
     title="four schedulers",
     shows="A cluster of 1,000 machines and 300 jobs in an hour, with constraints after Sharma et"
@@ -234,6 +231,5 @@ STUDY = Study(
         f"Slowdowns agree within {WITHIN:.0%}; {len(SEEDS)} hours instead of the paper's 100.",
         "The time of a simulation depends on the machine and on what else it does.",
     ),
-    run=run,
     weight=60.0,
 )

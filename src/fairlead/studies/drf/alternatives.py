@@ -9,7 +9,7 @@ from fairlead.studies.claims import Row, by_hand, compare, whether
 from fairlead.studies.judging import violated
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = machines((9, 18))
 USERS = (job("A", 1, 4), job("B", 3, 1))
@@ -62,7 +62,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "drf-alternatives",
                 "Tasks of A and B",
                 "9 CPUs and 18 GB; A's tasks take (1, 4), B's (3, 1).",
                 (
@@ -82,9 +81,7 @@ def run(setting: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="drf-alternatives",
-    paper="DRF",
+STUDY = About(
     figure="sections 5 to 7",
     title="asset fairness, CEEI and slots beside DRF",
     shows="Asset fairness equalizes the sums of shares and violates the sharing incentive;"
@@ -92,7 +89,6 @@ STUDY = Study(
     " resources idle (sections 2, 5, 6, 7). The tasks of CEEI and asset fairness on section 4.1's"
     " machine are those that follow from the paper's definitions, worked out by hand: 2.52 and"
     " 2.16, 45/11 and 18/11.",
-    run=run,
     assumes=(
         "DRF is computed as TSF: on one machine without constraints they are the same.",
         "A slot is a third of the machine, 3 CPUs and 6 GB; the excerpt names no size.",

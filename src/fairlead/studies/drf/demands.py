@@ -12,7 +12,7 @@ from fairlead.simulation.workload import Bools, Floats, Ints, MachineEvent
 from fairlead.studies.claims import Row, impossible, whether
 from fairlead.studies.pictures.charts import Cloud, Line, lines, points
 from fairlead.studies.pictures.picture import Panel, Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 SLOTS = 10
 """Of a machine, in the picture."""
@@ -108,7 +108,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "drf-demands",
                 "What tasks demand, and what slots give",
                 "Left: demands as parts of a mean machine; each bubble's area grows with the"
                 " logarithm of the tasks in its region; on the dashed line both are equal. Right:"
@@ -159,16 +158,13 @@ def _ratios(one: Demands) -> Panel:
     )
 
 
-STUDY = Study(
-    name="drf-demands",
-    paper="DRF",
+STUDY = About(
     figure="Figures 1 and 2",
     title="what tasks demand, and how badly slots fit them",
     shows="Demands of tasks in Facebook's Hadoop cluster of 2,000 nodes in October 2010: most tasks"
     " are CPU-heavy, some are memory-heavy (Figure 1). Most use less or more of some resource than"
     " the slot has in which Hadoop runs them, and another number of slots would not help (Figure"
     " 2).",
-    run=run,
     assumes=(
         "The tasks are those of the first part of Google's trace of 2011 and of Alibaba's of 2023.",
         "Demands are what tasks ask for; the paper's Figure 1 has what they use.",

@@ -6,7 +6,7 @@ from fairlead.studies.cases import job, machines, parts_of, share, shares, tasks
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = machines((9, 18))
 USERS = (job("A", 1, 4), job("B", 3, 1))
@@ -31,7 +31,6 @@ def run(_: Setting) -> Findings:
         tables=(Table("tasks", {"user": ["A", "B"], "tasks": tasks(drf), "share": shares(drf)}),),
         pictures=(
             Picture(
-                "drf-fig3",
                 "Who has how much of what",
                 "A has two thirds of the memory, B two thirds of the CPUs.",
                 (holdings(parts, "part of the resource", order=("A", "B")),),
@@ -40,12 +39,9 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="drf-fig3",
-    paper="DRF",
+STUDY = About(
     figure="Figure 3",
     title="dominant shares that are equal",
     shows="9 CPUs and 18 GB; A's tasks take (1 CPU, 4 GB), B's (3 CPUs, 1 GB). DRF equalizes the"
     " shares of memory, A's dominant resource, and of CPUs, B's (section 4.1).",
-    run=run,
 )

@@ -6,7 +6,7 @@ from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 NODES, CPUS, MEMORY = 8, 18, 36
 WHERE = machines(*[(CPUS, MEMORY)] * NODES)
@@ -50,7 +50,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "drf-slots",
                 "Tasks by slots and by DRF",
                 f"{NODES} nodes of {CPUS} CPUs and {MEMORY} GB; A's tasks take (1, 4), B's (3, 1).",
                 (
@@ -71,15 +70,12 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="drf-slots",
-    paper="DRF",
+STUDY = About(
     figure="sections 2 and 7",
     title="slots of all sizes against DRF",
     shows="A slot is a fixed part of a node, and a poor match for most tasks: slot-based fair"
     " sharing leads to poorer performance than DRF, and another number of slots does not solve"
     " that.",
-    run=run,
     assumes=(
         "The users are those of section 4.1; section 7 of the paper is not in the excerpt.",
         "A task that is larger than a slot takes several, so that nothing is used beyond its slot.",

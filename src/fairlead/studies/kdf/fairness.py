@@ -6,7 +6,7 @@ from fairlead.studies.claims import Row, compare
 from fairlead.studies.kdf.combinations import MORE, Judged, capacities, enumeration, mean, wins
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 PAPER = {3: ("0.04", "64.0%", "37.2%"), 5: ("0.08", "58.8%", "38.7%")}
 BECAUSE = (
@@ -47,7 +47,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table("envy", {"capacity": names, **parts}),),
         pictures=(
             Picture(
-                "kdf-fairness",
                 "Envy-free cases of 2-DF",
                 "Of all combinations, and of those in which 2-DF completes more tasks than DRF.",
                 (bars(names, parts, "envy-free (%)", numbers=".1f"),),
@@ -75,12 +74,9 @@ def is_envy_free(one: Judged) -> bool:
     )
 
 
-STUDY = Study(
-    name="kdf-fairness",
-    paper="k-DF",
+STUDY = About(
     figure="section 6.1.2",
     title="sharing incentive and envy",
     shows="Of the cases of Table 1: by how much 2-DF beats DRF where its allocation has the sharing"
     " incentive, how many cases are envy-free, and how many of those in which 2-DF completes more.",
-    run=run,
 )

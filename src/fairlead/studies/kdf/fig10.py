@@ -7,7 +7,7 @@ from fairlead.studies.claims import whether
 from fairlead.studies.kdf.table3 import COMBINATIONS, RULES, TYPES, WHERE, request
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 CASES = {"a": TYPES[0], "b": TYPES[4]}
 """The type of user 1 in the paper's two typical cases."""
@@ -68,7 +68,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "kdf-fig10",
                 "Tasks of two users",
                 "1000 of each of three resources; (a) user 1 asks for (25x, 25x, 25x), (b) for"
                 " (25x, 5x, x); I: both are heavy, II: user 1 is heavy and user 2 light, III: both"
@@ -89,15 +88,12 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="kdf-fig10",
-    paper="k-DF",
+STUDY = About(
     figure="Figure 10",
     title="two typical cases",
     shows="The users of section 6.2, user 1 asking for (25x, 25x, 25x) or for (25x, 5x, x) and user"
     " 2 for each of eight types: 2-DF completes more tasks than DRF, especially if user 1 asks for"
     " much of every resource and user 2 for little. The picture's points are not in the text.",
-    run=run,
     assumes=(
         "x is 8 for heavy requests and 1 for light ones, as in Table 3.",
         "Types are numbered in the order in which section 6.2 lists them.",

@@ -12,7 +12,7 @@ from fairlead.simulation.workloads.kdf_6_3 import SERVERS, generate
 from fairlead.studies.claims import compare, contradiction
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 DEMANDS = {"CPUs": (2.5, 1.0, 1.0), "GB": (3.0, 15.0, 10.0)}
 """Of a task of each job."""
@@ -79,7 +79,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "kdf-fig12",
                 "What three jobs hold",
                 f"Fifty servers with {all_cpus} CPUs and {all_memory} GB together; 2-DF.",
                 tuple(
@@ -108,16 +107,13 @@ def _by_job(jobs: Ints) -> list[int]:
     return counts
 
 
-STUDY = Study(
-    name="kdf-fig12",
-    paper="k-DF",
+STUDY = About(
     figure="section 6.3, Figure 12",
     title="three jobs on fifty servers",
     shows="Fifty servers of four types. Job 1 (450 tasks of 2.5 CPUs and 3 GB, 30 s) fills them at"
     " 0 s; of job 2 (150 tasks of 1 CPU and 15 GB, 20 s), which comes at 40 s, three tasks find"
     " room; job 3 (80 tasks of 1 CPU and 10 GB, 80 s) comes at 50 s and waits. At 60 s all share by"
     " 2-DF.",
-    run=run,
     assumes=(
         "104, 52 and 79 are what the paper's totals leave: 28, 95 and 1 task remain at 80 s.",
     ),

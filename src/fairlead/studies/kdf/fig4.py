@@ -7,7 +7,7 @@ from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 RESOURCES = ("bandwidth", "memory", "cpu")
 WHERE = machines((200, 200, 200), resources=RESOURCES)
@@ -81,7 +81,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "kdf-fig4",
                 "What a smaller demand of memory brings",
                 "200 of each resource; u1 needs (40, 8, 8), u2 (8, 5, 1) but for its memory.",
                 tuple(
@@ -107,15 +106,12 @@ def flat(values: list[float]) -> bool:
     return max(values) - min(values) <= 1e-9 * max(values)
 
 
-STUDY = Study(
-    name="kdf-fig4",
-    paper="k-DF",
+STUDY = About(
     figure="Figures 4 and 11",
     title="what a smaller demand of memory brings",
     shows="200 of each of three resources; u1 needs (40, 8, 8) a task, u2 (8, 5, 1). DRF sees the"
     " dominant resource only, so that a smaller demand of another brings nothing; 2-DF gives more"
     " tasks, and more of all resources together, to who asks for less.",
-    run=run,
     assumes=(
         "The inputs of Figure 11 are not in the paper's text, which speaks of a user 1.",
         "Both users of section 1.1 are tried: the claim holds with the second, not with the first.",

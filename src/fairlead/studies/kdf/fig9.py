@@ -6,7 +6,7 @@ from fairlead.studies.claims import Row, whether
 from fairlead.studies.kdf.combinations import capacities, enumeration, mean, wins
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 LEAST = {3: 0.0, 5: 0.3}
 """The gain from which a case is in the paper's picture."""
@@ -63,7 +63,6 @@ def run(setting: Setting) -> Findings:
         tables=tuple(tables),
         pictures=(
             Picture(
-                "kdf-fig9",
                 "Where 2-DF completes more tasks than DRF",
                 "Cases that differ in more than the order of users and resources, by what 2-DF"
                 " gains; for C = 5 those with at least 30% more, as in the paper.",
@@ -73,13 +72,10 @@ def run(setting: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="kdf-fig9",
-    paper="k-DF",
+STUDY = About(
     figure="Figure 9",
     title="where 2-DF completes more tasks",
     shows="The cases of Table 1 in which 2-DF completes more tasks than DRF; for C = 5 only those"
     " with at least 30% more. The picture's points are not in the paper's text, so only their"
     " existence can be compared.",
-    run=run,
 )

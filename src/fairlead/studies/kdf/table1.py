@@ -6,7 +6,7 @@ from fairlead.studies.claims import Row, compare
 from fairlead.studies.kdf.combinations import RULES, capacities, enumeration, mean, wins
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 PAPER = {
     3: ({"NFC": "1.62", "DRF": "1.34", "2-DF": "1.39"}, "51.7%"),
@@ -39,7 +39,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table("means", {"capacity": names, **means}),),
         pictures=(
             Picture(
-                "kdf-table1",
                 "Mean total tasks",
                 "Over all combinations of the demands of three users.",
                 (bars(names, means, "tasks of three users", numbers=".3f"),),
@@ -48,15 +47,12 @@ def run(setting: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="kdf-table1",
-    paper="k-DF",
+STUDY = About(
     figure="Table 1",
     title="tasks in total",
     shows="Three users share C of each of three resources; every combination of whole demands"
     " from 1 to C is shared without fairness (NFC: most tasks), by DRF and by 2-DF, and the"
     " total of tasks is averaged.",
-    run=run,
     assumes=(
         "A user's second-largest part of a resource is counted with ties.",
         "Combinations that differ in the order of users or resources are shared once.",

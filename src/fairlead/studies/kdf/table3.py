@@ -7,7 +7,7 @@ from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import Row, compare, impossible
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 RESOURCES = ("bandwidth", "memory", "cpu")
 WHERE = machines((1000, 1000, 1000), resources=RESOURCES)
@@ -61,7 +61,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table("unused", {"combination": list(COMBINATIONS), **unused}),),
         pictures=(
             Picture(
-                "kdf-table3",
                 "Unused resources",
                 "1000 of each of three resources; user 1 asks for (25x, 25x, 25x), user 2 for"
                 " each of eight types; sums over the types ÷ nine, as the paper has them.",
@@ -84,14 +83,11 @@ def idle(first: int, second: int, other: tuple[int, ...], rule: str) -> float:
     return 3000 - used
 
 
-STUDY = Study(
-    name="kdf-table3",
-    paper="k-DF",
+STUDY = About(
     figure="section 6.2, Table 3",
     title="heavy and light users",
     shows="Two users share 1000 of each of three resources with requests of 25x, 5x or x of each, x"
     " about 8 (heavy) or 1 (light), in eight types. 2-DF completes 45% more tasks and leaves more"
     " unused.",
-    run=run,
     assumes=("x is 8 and 1: the paper draws it from a normal distribution with deviation 0.",),
 )

@@ -14,7 +14,7 @@ from fairlead.studies.claims import Row, whether
 from fairlead.studies.clusters import alibaba, alibaba_files, backlog, google
 from fairlead.studies.pictures.charts import grid
 from fairlead.studies.pictures.picture import Panel, Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 SPLIT, ENVY, PARETO = "sharing-incentive", "envy-freeness", "pareto-optimality"
 PROPERTIES = (SPLIT, ENVY, PARETO)
@@ -79,7 +79,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "ours-audit",
                 "Who is hurt, in percent",
                 "Below an equal split (or the pool that one brought): of the tenants. Envy: of the"
                 " pairs. Could have more while nobody has less: of the tenants. Empty: nobody."
@@ -114,7 +113,7 @@ def _input(case: Case) -> Input:
 
 
 def _rows(by: dict[tuple[str, str], tuple[Broken, ...]]) -> list[Row]:
-    """What the theorems promise, and what is known to break."""
+    """The promises of the theorems, and those that are known to break."""
     split, envy, pareto = range(3)
     expected = [
         (PODS, "tsf", envy, True, ""),
@@ -163,9 +162,7 @@ def _word(part: float | None) -> str:
     return "" if part == 0 else f"{100 * part:.2g}%"
 
 
-STUDY = Study(
-    name="ours-audit",
-    paper="Ours",
+STUDY = About(
     figure="",
     title="promises on two real clusters",
     shows="The papers prove their promises for users of one job each, and show them on examples."
@@ -177,6 +174,5 @@ STUDY = Study(
         "Nodes are dealt out to those who can use them, in an order drawn by the seed.",
         "A pair envies if one could run more with what the other holds.",
     ),
-    run=run,
     weight=60.0,
 )

@@ -18,7 +18,7 @@ from fairlead.studies.claims import Row, whether
 from fairlead.studies.clusters import alibaba, alibaba_files, backlog
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 TSF, CDRF, MOST = "TSF", "CDRF", "most tasks"
 POLICIES = {
@@ -77,7 +77,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "ours-gpu",
                 "Who gets what of seven GPU models",
                 "Left: tasks of pods of each kind, in parts of those under TSF (exact shares, no"
                 " pod ever ends). Right: how long each team's pods wait in the mean, as they came,"
@@ -194,9 +193,7 @@ def _rows(relative: dict[str, list[float]], waits: dict[str, list[float]]) -> li
     ]
 
 
-STUDY = Study(
-    name="ours-gpu",
-    paper="Ours",
+STUDY = About(
     figure="",
     title="policies under GPU constraints",
     shows="Alibaba's GPU cluster of 2023: 1,523 nodes with seven models of GPUs or none, and pods"
@@ -223,6 +220,5 @@ STUDY = Study(
             " not start within 200 hours is taken to start then."
         ),
     ),
-    run=run,
     weight=15.0,
 )

@@ -15,7 +15,7 @@ from fairlead.studies.claims import Row, whether
 from fairlead.studies.clusters import backlog
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 SHARES_JOBS, SHARES_MACHINES = "exact shares, over jobs", "exact shares, over machines"
 EVENT_JOBS, EVENT_MACHINES = "an event, over waiting jobs", "an event, over machines"
@@ -74,7 +74,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "ours-growth",
                 "What fairness costs, over size",
                 "Left: the exact shares of TSF with their check, every machine being its own kind."
                 " Right: an event of the online core (a launch or an end).",
@@ -135,9 +134,7 @@ def _panel(curves: Mapping[str, Curve], names: Sequence[str], label: str, title:
     )
 
 
-STUDY = Study(
-    name="ours-growth",
-    paper="Ours",
+STUDY = About(
     figure="",
     title="what fairness costs",
     shows="How the exact shares and the online core grow with the jobs and with the machines, on"
@@ -150,6 +147,5 @@ STUDY = Study(
         ),
         "Times are of one processor.",
     ),
-    run=run,
     weight=60.0,
 )

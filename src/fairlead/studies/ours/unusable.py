@@ -14,7 +14,7 @@ from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import by_hand, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 POLICIES = {"TSF": "tsf", "DRFH": "drfh", "CDRF": "cdrf", "per-machine DRF": "per-machine-drf"}
 SHAPE, CLOSED, PICKY = "by shape", "by constraint", "many, by how picky"
@@ -173,7 +173,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "ours-unusable",
                 "What cannot be used, and who pays for it",
                 "Left: memory that nobody can use. Middle: machines that A may not use. Right:"
                 " forty jobs, of which half may use a part of the machines only.",
@@ -206,9 +205,7 @@ def tasks_of_open(case: Case, found: dict[Case, list[float]]) -> float:
     return float(np.mean(np.array(found[case])[1::2] / np.array(open_)[1::2]))
 
 
-STUDY = Study(
-    name="ours-unusable",
-    paper="Ours",
+STUDY = About(
     figure="",
     title="what unusable capacity does to DRF",
     shows="Schedulers in use take a dominant share of the whole cluster. Operators complain that"
@@ -227,6 +224,5 @@ STUDY = Study(
             " had failed: it says what was found."
         ),
     ),
-    run=run,
     weight=15.0,
 )

@@ -28,15 +28,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """Panels beside each other; `name` is the files', without an ending, `caption` says what is
-    seen."""
+    """Panels beside each other; `caption` says what is seen. `name` is the files', without an
+    ending; the study's, where there is none."""
 
-    name: str
     title: str
     caption: str
     panels: tuple[Panel, ...]
     height: float = HEIGHT
     width: float = WIDTH
+    name: str = ""
 
 
 def drawn(picture: Picture) -> Plot:

@@ -63,13 +63,13 @@ def picture(name: str, title: str, found: Judged) -> Picture:
         [[shades.get(word, 0.25) for word in line] for line in words],
     )
     return Picture(
-        name,
         title,
         "no: there is a witness. A number: none was found in so many inputs, which proves nothing."
         " –: the property says nothing of the policy.",
         (panel,),
         height=AROUND + ROW_HEIGHT * len(found.rows),
         width=AROUND + 0.55 * len(found.policies),
+        name=name,
     )
 
 
@@ -89,7 +89,7 @@ def slug(policy: str) -> str:
 
 
 def sentence(cell: Cell) -> str:
-    """What the cell's verdict rests on."""
+    """The ground of the cell's verdict."""
     if cell.witness is not None:
         return cell.witness.sentence.rstrip(".")
     return f"none in {cell.judged} inputs"

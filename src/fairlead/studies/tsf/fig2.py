@@ -6,7 +6,7 @@ from fairlead.studies.cases import job, machines, parts_of, share, shares, tasks
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = machines((18, 18), (18, 18))
 U1, U2, LIAR = job("u1", 1, 2), job("u2", 1, 3, on=[2]), job("u2", 1, 3)
@@ -45,7 +45,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "tsf-fig2",
                 "Who has the memory of which machine",
                 "Memory binds in all four cases. Under constrained CDRF u2 gains by claiming m1,"
                 " under TSF it gets the same.",
@@ -55,13 +54,10 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="tsf-fig2",
-    paper="TSF",
+STUDY = About(
     figure="Figure 2",
     title="a lie about constraints",
     shows="Two machines of 18 CPUs and 18 GB. u1 needs (1, 2) a task and can run on both, u2 needs"
     " (1, 3) and can run on m2 only. Under constrained CDRF u2 gets more by claiming that it can"
     " run on m1, too; under TSF it does not.",
-    run=run,
 )

@@ -7,7 +7,7 @@ from fairlead.studies.claims import compare, whether
 from fairlead.studies.judging import violated
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 CPU = ("cpu",)
 WHERE = machines((3,), (3,), (3,), resources=CPU)
@@ -54,7 +54,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "tsf-fig3",
                 "Who has which machine",
                 "u1 can run on m1 only, of which u2 has two thirds under constrained CDRF.",
                 tuple(panels),
@@ -63,13 +62,10 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="tsf-fig3",
-    paper="TSF",
+STUDY = About(
     figure="Figure 3",
     title="envy under constrained CDRF",
     shows="Seven users share three machines of 3 CPUs, with one CPU a task. u2 can run everywhere,"
     " each other user on one machine. Constrained CDRF gives u2 three tasks, of which two on m1, so"
     " that u1, with one task on m1, would rather have what u2 has.",
-    run=run,
 )

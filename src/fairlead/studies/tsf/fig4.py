@@ -6,7 +6,7 @@ from fairlead.studies.cases import alone, job, machines, parts_of, share, shares
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import bars, holdings
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = machines((9, 12), (3, 4), (9, 12))
 USERS = (job("u1", 1, 2, on=[1, 2]), job("u2", 3, 1, on=[2]), job("u3", 1, 4))
@@ -42,7 +42,6 @@ def run(_: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "tsf-fig4",
                 "Shares, and who has what",
                 "u2 freezes at 1/7, where its only machine has no CPU left for more; u1 and u3 rise"
                 " to 3/7.",
@@ -52,13 +51,10 @@ def run(_: Setting) -> Findings:
     )
 
 
-STUDY = Study(
-    name="tsf-fig4",
-    paper="TSF",
+STUDY = About(
     figure="Figure 4",
     title="an allocation of TSF",
     shows="Machines (9, 12), (3, 4) and (9, 12) of CPU and memory; u1 needs (1, 2) and can run on"
     " m1 and m2, u2 needs (3, 1) and can run on m2, u3 needs (1, 4) and can run anywhere. TSF"
     " raises all task shares together until u2 can have no more, then the others.",
-    run=run,
 )

@@ -15,7 +15,7 @@ from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 
 SEEDS, FEW = tuple(range(20)), (0, 1)
 JOBS = ("job 1", "job 2", "job 3", "job 4")
@@ -55,7 +55,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table("shares", columns),),
         pictures=(
             Picture(
-                "tsf-fig5",
                 "Shares of the four jobs over time",
                 f"The run of seed {seeds[0]}. Job 2 has 150 tasks for 50 places: its share falls as"
                 " soon as the last have started.",
@@ -149,9 +148,7 @@ def _range(ends: Sequence[Sequence[int]], at: int) -> str:
     return f"{min(end[at] for end in ends)}–{max(end[at] for end in ends)}"
 
 
-STUDY = Study(
-    name="tsf-fig5",
-    paper="TSF",
+STUDY = About(
     figure="Table II and Figure 5",
     title="four jobs over time",
     shows="Fifty nodes, 1–25 with 1 CPU and 1 GB, 26–50 with 2 CPUs and 1 GB. Four jobs come at 0,"
@@ -166,6 +163,5 @@ STUDY = Study(
         "Tasks are placed by the rule that the simulator uses unless told otherwise.",
         "Simulated: no task takes time to start, and no offer waits.",
     ),
-    run=run,
     weight=3.0,
 )

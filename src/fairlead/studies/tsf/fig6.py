@@ -14,7 +14,7 @@ from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
 from fairlead.studies.runs import Load, by_name, completions
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 from fairlead.studies.tsf.cluster import KINDS, nodes, on_fifty
 
 POOLS = (nodes((1, 10)), nodes((11, 25)), nodes((26, 35)), nodes((36, 50)))
@@ -121,7 +121,6 @@ def run(setting: Setting) -> Findings:
         tables=(Table.of_rows("completions", ("jobs", "job", "seed", "pools", "tsf"), data),),
         pictures=(
             Picture(
-                "tsf-fig6",
                 "Completion in pools of their own and under TSF",
                 "Means over the runs; the whiskers are standard deviations.",
                 tuple(panels),
@@ -175,9 +174,7 @@ def both(case: Case) -> tuple[dict[str, float], dict[str, float]]:
     )
 
 
-STUDY = Study(
-    name="tsf-fig6",
-    paper="TSF",
+STUDY = About(
     figure="Figure 6",
     title="pools of their own against TSF",
     shows="Four jobs like those of Table II have pools of their own: nodes 1–10, 11–25, 26–35 and"
@@ -197,6 +194,5 @@ STUDY = Study(
         ),
         f"Slower means by more than {NOISE:.0%} in the mean of the runs.",
     ),
-    run=run,
     weight=10.0,
 )

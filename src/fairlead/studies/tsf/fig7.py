@@ -12,7 +12,7 @@ from fairlead.studies.claims import contradiction, whether
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
 from fairlead.studies.runs import Load, by_name, completions
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 from fairlead.studies.tsf.cluster import KINDS, nodes, on_fifty
 
 SEEDS, FEW = tuple(range(50)), (0, 1, 2)
@@ -83,7 +83,6 @@ def run(setting: Setting) -> Findings:
         ),
         pictures=(
             Picture(
-                "tsf-fig7",
                 "Mice among elephants",
                 "Means over the runs; the whiskers are standard deviations.",
                 (bars(NAMES, mean, "seconds to completion", spread=deviation, numbers=".0f"),),
@@ -144,9 +143,7 @@ def _job(name: str, tasks: int, kind: int, *ranges: tuple[int, int]) -> Load:
     return Load(name, tasks, of.demand, of.mean, on=nodes(*ranges) if ranges else None)
 
 
-STUDY = Study(
-    name="tsf-fig7",
-    paper="TSF",
+STUDY = About(
     figure="Figure 7",
     title="mice among elephants",
     shows="Two elephants of 250 tasks can run on nodes 1–40 and on 11–50. Mouse 1 has 100 tasks for"
@@ -160,6 +157,5 @@ STUDY = Study(
         ),
         "All jobs come at once, with the same weight.",
     ),
-    run=run,
     weight=6.0,
 )

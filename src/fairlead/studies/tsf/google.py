@@ -17,7 +17,7 @@ from fairlead.simulation.workloads.draws import (
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, bars, lines
 from fairlead.studies.pictures.picture import Panel, Picture
-from fairlead.studies.study import Findings, Setting, Study, Table
+from fairlead.studies.study import About, Findings, Setting, Table
 from fairlead.studies.tsf.google_hour import (
     ONE,
     RECORDED,
@@ -48,7 +48,7 @@ LITTLE = 0.05
 
 @dataclass(frozen=True)
 class Repetition:
-    """What one repetition comes to, by policy; times in seconds."""
+    """The figures of one repetition, by policy; times in seconds."""
 
     machines_of_jobs: Floats
     """For each job the part of the machines that it can use."""
@@ -131,7 +131,7 @@ def _jobs(kept: Kept) -> tuple[Ints, Floats, Floats]:
 
 
 def _waits(kept: Kept) -> Floats:
-    """What each task waited, in the order of job and task."""
+    """The time that each task waited, in the order of job and task."""
     records = kept.tasks_kept
     waits = (records.start - records.waiting_since) / SECOND
     found: Floats = waits[np.lexsort((records.task, records.job))]
@@ -154,7 +154,7 @@ def _of(sizes: Ints, size: Size) -> Floats:
 
 
 def _inputs(found: Sequence[Repetition]) -> list[Row]:
-    """What Figure 8 shows of the inputs."""
+    """The inputs as Figure 8 shows them."""
     can = np.concatenate([one.machines_of_jobs for one in found])
     sizes = found[0].sizes
     small = sizes[_of(sizes, Size.SMALL)]
@@ -314,7 +314,6 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
     }
     gains = _mean([one.task_speed_up for one in found])
     return Picture(
-        "tsf-google",
         "Six policies on Google's first hour",
         f"Means of {count} repetitions, with times drawn from those of 10,000 jobs; waits below"
         " 0.1 s are drawn there.",
@@ -345,9 +344,7 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
     )
 
 
-STUDY = Study(
-    name="tsf-google",
-    paper="TSF",
+STUDY = About(
     figure="Figures 8 to 11",
     title="an hour of Google's jobs under six policies",
     shows="4,500 jobs with 180,000 tasks of one hour of Google's trace, with constraints after"
@@ -367,6 +364,5 @@ STUDY = Study(
         ),
         "PS-DSF has no one scale for all machines: no online run can be led by it.",
     ),
-    run=run,
     weight=200.0,
 )

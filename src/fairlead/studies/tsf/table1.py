@@ -22,7 +22,7 @@ from fairlead.studies.properties.shown import (
     sentence,
     witness_files,
 )
-from fairlead.studies.study import Findings, Setting, Study
+from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1
 INPUTS, FEW = 200, 4
@@ -140,9 +140,7 @@ def _theorem(found: Judged, policy: str, name: str, claim: str, because: str) ->
     return whether(claim, cell.witness is None, because, shown=sentence(cell))
 
 
-STUDY = Study(
-    name="tsf-table1",
-    paper="TSF",
+STUDY = About(
     figure="Table I",
     title="who keeps which promise",
     shows="Six properties of four policies where jobs have constraints: per-machine DRF is"
@@ -158,6 +156,5 @@ STUDY = Study(
         ),
         "The sharing incentive is against dedicated pools with their weights (Definition 1).",
     ),
-    run=run,
     weight=100.0,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ray import exceptions
@@ -55,7 +56,7 @@ def read_error(
         code = SIGTERM if cancelled else SIGKILL
         return build_ended(stopping, code, time, started), False
     if isinstance(error, exceptions.OutOfMemoryError):
-        return build_ended("memory", SIGKILL, time, started, _line(error)), False
+        return build_ended("memory", SIGKILL, time, started, _memory(error)), False
     if isinstance(error, exceptions.WorkerCrashedError):
         # Its own doing (an exit, a crash in a library) or the kernel's: nobody can tell.
         return build_lost(f"Ray's worker died under it: {_line(error)}", True, False), False
@@ -64,6 +65,15 @@ def read_error(
     if isinstance(error, exceptions.RayTaskError):
         return build_lost(f"it could not be run: {_line(error, last=True)}", True, False), False
     return build_lost(f"Ray failed: {type(error).__name__}: {_line(error)}", True), True
+
+
+def _memory(error: BaseException) -> str:
+    """What Ray says of a node that ran out of memory; of the task's own memory it says nothing that
+    is sure, as it may stop several at once."""
+    found = re.search(r"\bwas (\S+) used / (\S+) limit", str(error))
+    if found is None:
+        return _line(error)
+    return f"its node had {found[1]} of {found[2]} memory used, so Ray stopped it"
 
 
 def _line(error: BaseException, last: bool = False) -> str:

@@ -15,13 +15,19 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     # First: where slurmctld is away it fails, and the next two say nothing wrong after as long.
     "partitions.txt": ("scontrol", "--oneliner", "show", "partitions"),
     "nodes.json": ("sinfo", "--json"),
-    "jobs.json": ("squeue", "--json"),
+    # Newer versions show no jobs that ended, and none of hidden partitions, unless asked for.
+    "jobs.json": ("squeue", "--all", "--states=all", "--json"),
     "accounts.txt": (
         *("sacctmgr", "--noheader", "--parsable2", "show", "associations"),
         "format=Cluster,Account,User,ParentName,Share,GrpTRES",
     ),
 }
 """The files of a saved cluster, and the command whose output each holds: five requests in all."""
+
+SINCE: Mapping[str, tuple[str, ...]] = {"nodes.json": ("scontrol", "show", "nodes", "--json")}
+"""Of versions after 22.05: their `sinfo --json` has groups of nodes, and no nodes."""
+
+FIRST = "22.05"
 
 OPTIONAL = frozenset({"accounts.txt"})
 """Outputs that a cluster without slurmdbd does not have."""
@@ -51,14 +57,20 @@ def run(command: tuple[str, ...]) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
+def command_for(name: str, version: str) -> tuple[str, ...]:
+    """The command whose output the file of this name holds, in a version as it calls itself."""
+    newer = name in SINCE and FIRST not in version
+    return SINCE[name] if newer else COMMANDS[name]
+
+
 def ask(optional: bool = True) -> dict[str, str]:
     """All outputs of the live cluster by the names of their files; or all but the `optional`."""
-    outputs = {}
-    for name, command in COMMANDS.items():
+    outputs: dict[str, str] = {}
+    for name in COMMANDS:
         if name in OPTIONAL and not optional:
             continue
         try:
-            outputs[name] = run(command)
+            outputs[name] = run(command_for(name, outputs.get("version.txt", "")))
         except EngineError:
             if name not in OPTIONAL:
                 raise
@@ -67,15 +79,17 @@ def ask(optional: bool = True) -> dict[str, str]:
 
 def load(folder: Path) -> dict[str, str]:
     """All saved outputs. Raises InputError with the file that is missing and its command."""
-    outputs = {}
-    for name, command in COMMANDS.items():
+    outputs: dict[str, str] = {}
+    for name in COMMANDS:
         try:
             outputs[name] = (folder / name).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError as error:
             if name in OPTIONAL:
                 continue
             raise InputError(
-                f"{folder} holds no {name}", f"save it: {' '.join(command)} > {name}"
+                f"{folder} holds no {name}",
+                f"save it: {' '.join(command_for(name, outputs.get('version.txt', FIRST)))} >"
+                f" {name}",
             ) from error
         except OSError as error:
             raise InputError(f"{folder / name} cannot be read: {error.strerror}") from error

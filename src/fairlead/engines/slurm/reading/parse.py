@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from fairlead.engines.slurm.reading.shapes import plain
 from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
 from fairlead.model.errors import InputError
+from fairlead.model.words import listing
 
 Row = Mapping[str, Any]
 
@@ -27,19 +30,29 @@ JOB_FIELDS = (
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
-RECORDED = "22.05"
-"""The version whose outputs were recorded, and are read."""
+READ_FIELDS = (*JOB_FIELDS, "comment")
+"""All that is read of a live job: by its comment a job of ours is known, which is not saved."""
+
+RECORDED = ("22.05", "24.11", "26.05")
+"""The versions whose outputs were recorded, and are read."""
+
+PENDING, COMPLETING = "PENDING", "COMPLETING"
+
+Known = dict[int, tuple[Row, SlurmJob]]
+"""Rows of jobs by their numbers, without what changes all the time, and what was made of them."""
 
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 _PARTITION = re.compile(r"^PartitionName=(\S+) .*\bState=(\S+)", re.MULTILINE)
 
 
-def parse(outputs: Mapping[str, str]) -> Picture:
-    """The cluster that these outputs show. Raises InputError with the output that is none."""
+def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
+    """The cluster that these outputs show. `known`: rows of jobs that were read before, and what
+    was made of them; it becomes that of these rows. Raises InputError with the output that is none.
+    """
     version = outputs["version.txt"].strip().rpartition(" ")[2]
     if not version.startswith(RECORDED):
         raise InputError(
-            f"version.txt says {version or 'nothing'}, and only Slurm {RECORDED} is read so far",
+            f"version.txt says {version or 'nothing'}, and only Slurm {listing(RECORDED)} are read",
             "the shapes of its JSON differ between versions, and no other one was tried",
         )
     jobs = _rows(outputs, "jobs.json", "jobs")
@@ -56,12 +69,33 @@ def parse(outputs: Mapping[str, str]) -> Picture:
         version=version,
         cluster=cluster,
         nodes=tuple(map(_node, _rows(outputs, "nodes.json", "nodes"))),
-        jobs=tuple(map(_job, jobs)),
+        jobs=tuple(map(_job, jobs)) if known is None else _changed(jobs, known),
         associations=tuple(each for each in associations if each.cluster == cluster),
         closed=frozenset(
             name for name, state in _PARTITION.findall(outputs["partitions.txt"]) if state != "UP"
         ),
     )
+
+
+def _changed(rows: Sequence[Row], known: Known) -> tuple[SlurmJob, ...]:
+    """The jobs of these rows, of which only those are made that are not as they are known: of ten
+    thousand that wait, few change between two readings but in their priority."""
+    found: Known = {}
+    for each in rows:
+        row = dict(each)
+        priority = row.pop("priority", 1)
+        if PENDING in _words(row.get("job_state")):
+            row["start_time"] = row["end_time"] = 0  # estimates, which are not read
+        number = _number(row["job_id"])
+        before, job = known.get(number, (None, None))
+        if job is None or before != row:
+            job = _job(each)
+        elif job.priority != priority:
+            job = replace(job, priority=_number(priority))
+        found[number] = row, job
+    known.clear()
+    known |= found
+    return tuple(job for _, job in found.values())
 
 
 def slim(outputs: Mapping[str, str]) -> dict[str, str]:
@@ -76,9 +110,17 @@ def slim(outputs: Mapping[str, str]) -> dict[str, str]:
     return slimmed
 
 
+def _slim_job(value: dict[str, Any]) -> Any:
+    """The fields of a job's row that are read; of any other value its plain shape."""
+    if JOB_FIELDS[0] not in value:
+        return plain(value)
+    return {field: value[field] for field in READ_FIELDS if field in value}
+
+
 def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
     try:
-        tree = json.loads(outputs[name])
+        # Most of what a job's row has is not read: of many, the rest would take gigabytes.
+        tree = json.loads(outputs[name], object_hook=_slim_job if key == "jobs" else plain)
         rows, errors = tree[key], tree.get("errors")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
@@ -178,12 +220,17 @@ def _job(row: Row) -> SlurmJob:
     ]
     if _number(row.get("het_job_id")):
         beyond.append("heterogeneous job")
-    if _words(row.get("shared")) and set(_words(row.get("shared"))) & {"none", "user", "mcs"}:
+    # 26.05 does not say it of a job that waits.
+    resources = row.get("job_resources")
+    whole = isinstance(resources, dict) and resources.get("whole")
+    if whole or set(_words(row.get("shared"))) & {"none", "user", "mcs"}:
         beyond.append("--exclusive")
     if row.get("contiguous"):
         beyond.append("--contiguous")
-    state = next(iter(_words(row.get("job_state"))), "")
-    waits = state == "PENDING"  # then Slurm's times are estimates
+    states = _words(row.get("job_state"))  # in newer versions with flags beside it
+    state = COMPLETING if COMPLETING in states else next(iter(states), "")
+    tasks, most = max(1, _number(row.get("tasks"))), _number(row.get("max_nodes"))
+    waits = state == PENDING  # then Slurm's times are estimates
     return SlurmJob(
         number=_number(row.get("job_id")),
         array=_number(row.get("array_job_id")),
@@ -198,15 +245,16 @@ def _job(row: Row) -> SlurmJob:
         # Of a pending job `node_count` is Slurm's estimate, and not what it asks for.
         nodes=int(asked.get("node", 0)) or max(1, _number(row.get("node_count"))),
         running_on=max(1, _number(row.get("node_count"))) if _text(row, "nodes") else 0,
-        most_nodes=_number(row.get("max_nodes")),
-        tasks=max(1, _number(row.get("tasks"))),
+        most_nodes=0 if most >= tasks else most,  # more nodes than tasks: as where none is set
+        tasks=tasks,
         cpus=int(asked.get("cpu", 0)) or _number(row.get("cpus")),
         cpus_per_gpu=sum(e.count for e in gres(_text(row, "cpus_per_tres")) if e.kind == "gpu"),
         memory=mebibytes(asked.get("mem", "0")),
         memory_of_node=bool(_number(row.get("memory_per_node"))),
         per_job=gres(_text(row, "tres_per_job")),
         per_node=gres(_text(row, "tres_per_node")),
-        per_task=gres(_text(row, "tres_per_task")),
+        # Newer versions count its CPUs among them, which `cpus` has.
+        per_task=tuple(e for e in gres(_text(row, "tres_per_task")) if e.kind != "cpu"),
         features=_text(row, "features"),
         required=_text(row, "required_nodes"),
         excluded=_text(row, "excluded_nodes"),
@@ -217,7 +265,7 @@ def _job(row: Row) -> SlurmJob:
         started=0 if waits else _number(row.get("start_time")),
         ended=0 if waits else _number(row.get("end_time")),
         exit=_number(row.get("exit_code")),
-        cores=() if waits else tuple(_cores(row.get("job_resources"))),
+        cores=() if waits else tuple(_cores(resources)),
         restarts=_number(row.get("restart_cnt")),
         priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
         comment=_text(row, "comment"),  # by which a job of ours is known; not saved

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from fairlead.service.api.neighbours.handshakes import Handshakes
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import KNOWN
 from fairlead.service.api.settings import ApiSettings
@@ -26,6 +27,7 @@ class Connections:
 
     def __init__(self, settings: ApiSettings, *, behind_proxy: bool) -> None:
         self.seconds = settings.head_seconds
+        self.handshakes = Handshakes(settings, behind_proxy=behind_proxy)
         # Behind a proxy all connections are the proxy's own.
         self._each = settings.connections if behind_proxy else settings.address_connections
         self._most, self._tenant = settings.connections, settings.tenant_connections
@@ -112,6 +114,7 @@ def guarded(connections: Connections) -> Callable[..., asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
             super().connection_made(transport)
+            connections.handshakes.end(transport.get_extra_info("peername"))
             address = neighbourhood(self.client[0] if self.client else "")
             if connections.enter(self, address):
                 self._wait()

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Annotated
 
+from fastapi import Query
 from starlette.responses import Response
 
+from fairlead.engines.interface import EngineError
+from fairlead.engines.observing import Prioritizes
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
@@ -30,13 +34,20 @@ from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, live_input_of, take_present
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.fairness import CanRunAsked, LiveAllocation, WhatIfAsked
+from fairlead.wire.fairness import CanRunAsked, LiveAllocation, WhatIfAsked, WhyAnswer, WhyPriority
 
 OF_JOBS = ("drop_constraint", "set_demand")
 """Changes that are about a job."""
 
 
-async def why(context: Enter, job: JobName) -> Response:
+async def why(
+    context: Enter,
+    job: JobName,
+    priority: Annotated[
+        bool,
+        Query(description="also its priority's parts, by the scheduler that places it"),
+    ] = False,
+) -> Response:
     """Why a job waits."""
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
@@ -48,7 +59,29 @@ async def why(context: Enter, job: JobName) -> Response:
             found = await asyncio.to_thread(explained, taken)
         else:
             found = explained(taken)
-    return context.answer(why_told(found))
+        answer = why_told(found)
+        if priority:
+            engine = await context.read(lambda view: view.engine)
+            answer = await asyncio.to_thread(_with_priority, answer, engine, taken.job)
+    return context.answer(answer)
+
+
+def _with_priority(answer: WhyAnswer, engine: object, job: str) -> WhyAnswer:
+    """The answer with what another scheduler says of the job's priority, or why it says nothing.
+    Raises RefusalError where there is none."""
+    if not isinstance(engine, Prioritizes):
+        raise RefusalError(
+            ErrorKind.CONFLICT, "the order of jobs is decided here, and by no other scheduler"
+        )
+    try:
+        found = engine.priority(job)
+    except EngineError as error:
+        return answer.model_copy(update={"sentences": [*answer.sentences, str(error)]})
+    update = {
+        "sentences": [*answer.sentences, found.said],
+        "priority": WhyPriority(total=found.total, parts=dict(found.parts)),
+    }
+    return answer.model_copy(update=update)
 
 
 async def whatif(context: Enter) -> Response:

@@ -138,7 +138,6 @@ def load(files: Files, options: Settings) -> Workload:
         resources=(Resource("cpu", unit), Resource("memory", unit)),
         machines=table,
         tenants=tuple(Tenant(user) for user in users.texts),
-        terms=(),
         batches=in_batches(jobs),
         notes=tuple(notes),
         jobs=len(jobs),

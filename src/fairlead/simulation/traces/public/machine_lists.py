@@ -71,8 +71,6 @@ def _machine_list(title: str, paths: Sequence[str], source: Source, options: Set
         name=title,
         resources=tuple(resources),
         machines=table,
-        tenants=(),
-        terms=(),
         batches=in_batches(no_jobs(len(resources))),
         notes=(f"found {len(table.names)} machines", *notes),
         jobs=0,

@@ -70,7 +70,6 @@ def load(files: Files, options: Settings) -> Workload:
         resources=(GPU,),
         machines=no_machines(1),
         tenants=tuple(Tenant(name) for name in words["cluster"].texts),
-        terms=(),
         batches=in_batches(jobs),
         notes=notes,
         jobs=count,

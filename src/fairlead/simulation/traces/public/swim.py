@@ -103,8 +103,6 @@ def load(files: Files, options: Settings) -> Workload:
         name=FORMAT.name,
         resources=(CPU, MEMORY),
         machines=no_machines(2),
-        tenants=(),
-        terms=(),
         batches=in_batches(jobs),
         notes=notes,
         jobs=count,

@@ -1,0 +1,52 @@
+"""How many requests slurmctld is asked to serve for the order of its queue."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+AT_ONCE = 300
+"""Factors that are written at most after one reading, those of who comes first before others: each
+is a request, and they come by one command."""
+
+A_SECOND = 5.0
+"""And on the average: 300 a minute. Where ten thousand jobs wait each of them takes slurmctld some
+three milliseconds, as it looks at the queue again."""
+
+
+class Budget:
+    """Requests that may be made: `most` at once, and `rate` a second on the average."""
+
+    def __init__(
+        self,
+        most: int = AT_ONCE,
+        rate: float = A_SECOND,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.most, self.rate, self._clock = most, rate, clock
+        self._left, self._at = float(most), clock()
+
+    def take(self, wanted: int) -> int:
+        """As many of the wanted ones as may be made now; they are then made."""
+        now = self._clock()
+        self._left = min(self.most, self._left + self.rate * (now - self._at))
+        self._at = now
+        granted = min(wanted, int(self._left))
+        self._left -= granted
+        return granted
+
+
+def budget_for(parameters: str) -> Budget:
+    """The budget on a cluster with these `SlurmctldParameters`: where slurmctld limits the requests
+    of each user (`rl_enable`), half of what it grants; the other half is for reading."""
+    if "rl_enable" not in parameters.split(","):
+        return Budget()
+
+    def limit(name: str, default: int) -> int:
+        found = re.search(rf"\b{name}=([0-9]+)", parameters)
+        return int(found[1]) if found else default
+
+    bucket, each = limit("rl_bucket_size", 30), limit("rl_refill_rate", 2)
+    rate = each / max(1, limit("rl_refill_period", 1))
+    return Budget(max(1, min(AT_ONCE, bucket // 2)), min(A_SECOND, rate / 2))

@@ -1,0 +1,89 @@
+"""Rows of the state's tables: those in use, those of a list, and the limits above a tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.state import Ints, Records, State
+from fairlead.scheduling.kernels.memory.tables import UNLIMITED
+from fairlead.scheduling.kernels.search.levels import levels_of
+from fairlead.scheduling.transitions import HELD, MachineState, TaskState
+from fairlead.sharing.problem.problem import Floats
+
+
+def machines_there(state: State) -> Ints:
+    """The slots of the machines that are up or drain."""
+    kind = state.machine["state"][: int(state.header[0]["machines"])]
+    return np.flatnonzero((kind == MachineState.UP) | (kind == MachineState.DRAINING))
+
+
+def jobs_kept(state: State) -> Ints:
+    """The slots of the jobs that are known, in the order of submission."""
+    return _by_seq(state, np.flatnonzero(state.job["used"][: int(state.header[0]["jobs"])] == 1))
+
+
+def jobs_present(state: State) -> Ints:
+    """The slots of the jobs that have tasks which wait or are held, in the order of submission."""
+    rows = state.job[: int(state.header[0]["jobs"])]
+    wants = (rows["waiting"] > 0) | (rows["held"] > 0)
+    return _by_seq(state, np.flatnonzero((rows["used"] == 1) & wants))
+
+
+def _by_seq(state: State, jobs: Ints) -> Ints:
+    return jobs[np.argsort(state.job["seq"][jobs], kind="stable")]
+
+
+def jobs_in_line(state: State) -> tuple[Ints, Floats]:
+    """The slots of active jobs, the least level first, then who was submitted earlier; and the
+    levels."""
+    jobs = jobs_kept(state)
+    jobs = jobs[state.job["active"][jobs] == 1]
+    levels = levels_of(state.handle, jobs)
+    order = np.argsort(levels, kind="stable")
+    return jobs[order], levels[order]
+
+
+def tasks_held(state: State) -> Ints:
+    """The slots of the tasks that are on a machine."""
+    return np.flatnonzero(np.isin(state.task["state"][: int(state.header[0]["tasks"])], HELD))
+
+
+def stopping_tasks(state: State) -> Ints:
+    """(slots of jobs,) the number of tasks of each that were told to stop."""
+    task = state.task[: int(state.header[0]["tasks"])]
+    told = task["job"][task["state"] == TaskState.STOPPING]
+    return np.bincount(told, minlength=len(state.job)).astype(np.int64)
+
+
+def chain(table: Records, first: int, follow: str) -> list[int]:
+    """The slots of a linked list; one slot more than the table has where it runs in a circle."""
+    found: list[int] = []
+    at = int(first)
+    while at >= 0 and len(found) <= len(table):
+        found.append(at)
+        at = int(table[at][follow])
+    return found
+
+
+def tasks_on(state: State, m: int) -> list[int]:
+    """The slots of the tasks on a machine."""
+    return chain(state.task, state.machine[m]["first"], "machine_next")
+
+
+def tasks_of(state: State, j: int) -> list[int]:
+    """The slots of a job's tasks that are on machines."""
+    return chain(state.task, state.job[j]["first_task"], "job_next")
+
+
+def limits(state: State, tenant: int, demand: Ints) -> Iterator[tuple[int, int, int]]:
+    """Of what a task needs, what a tenant and those above it may hold: the slot of the tenant, the
+    resource, and the limit."""
+    t = tenant
+    while t >= 0:
+        for r in np.flatnonzero(demand > 0).tolist():
+            limit = int(state.limit[t, r])
+            if limit != UNLIMITED:
+                yield t, r, limit
+        t = int(state.tenant[t]["parent"])
