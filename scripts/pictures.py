@@ -26,7 +26,7 @@ SHOWN = {"fair-shares": ".shares", "water": ".water", "bottlenecks": ".bottlenec
 LIVE = {
     "now": ("now", "main", "tbody .tick"),
     "why": ("why/pretrain", "main", ".trial input[type=range]"),
-    "what-if": ("what-if?weight=language%3D2", "main", "table.moved"),
+    "what-if": ("what-if?add=3+x+h01", "main", "table.moved"),
 }
 """Those of the service's page: a view, what of it is shown, and what it has when it is whole."""
 
