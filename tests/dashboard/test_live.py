@@ -34,6 +34,9 @@ tenants:
   - {name: sales}
 """
 
+ELSEWHERE = "http://127.0.0.1:9"
+"""Where a standby would answer."""
+
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 FAILS = "Failed to load resource"
@@ -77,7 +80,10 @@ class Place:
 
     def start(self) -> Served:
         """Starts it, where it was before."""
-        words = ("--cluster", "cluster.yaml", "--listen", f"127.0.0.1:{self._port}")
+        here = f"127.0.0.1:{self._port}"
+        config = f"api:\n  addresses: ['http://{here}', '{ELSEWHERE}']\n"
+        (self._folder / "config.yaml").write_text(config, encoding="utf-8")
+        words = ("--cluster", "cluster.yaml", "--config", "config.yaml", "--listen", here)
         self.served = self._stack.enter_context(serving(self._folder, *words))
         return self.served
 
@@ -191,6 +197,38 @@ def test_whether_a_job_could_run_is_asked_without_submitting_it(
     assert {job.name for job in place.client.jobs()} == {"work", "evaluate"}
 
 
+def test_a_job_is_asked_about_submitted_and_followed_in_the_page(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("now", place.token_of("sal", "sales"))
+    box = page.locator(".ask")
+    answer = box.locator(".can-run")
+    sales = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="sales"))
+    expect(sales).to_contain_text("asks for nothing")
+    box.get_by_label("tasks").fill("2")
+    box.get_by_label("each with").fill("cpu 2")
+    box.get_by_role("button", name="Ask").click()
+    expect(answer).to_contain_text("Not now: ")
+    box.get_by_label("runs").fill(f"echo '{HOSTILE}'; sleep 600")
+    box.get_by_role("button", name="Submit it").click()
+    expect(box.get_by_label("job")).to_be_focused()  # it needs a name
+    assert list(place.client.jobs(tenant="sales")) == []
+    box.get_by_label("job").fill(HOSTILE * 2)
+    for told in ("Submitted: ", "Was submitted before: "):  # the same again is no second job
+        box.get_by_role("button", name="Submit it").click()
+        expect(answer).to_contain_text(f"{told}{HOSTILE * 2}.")
+    (made,) = [job for job in place.client.jobs() if job.name == HOSTILE * 2]
+    assert made.tenant == "sales"
+    assert place.client.job(made.name).by == "sal"
+    expect(sales).not_to_contain_text("asks for nothing")
+    answer.get_by_role("link", name="Does it wait, and why?").click()
+    expect(page.get_by_role("heading", name="What keeps its tasks")).to_be_visible()
+    assert page.locator("img").count() == 0
+    place.client.cancel(made.name)
+    page.goto(f"{place.url}/#now")
+    expect(sales).to_contain_text("asks for nothing")
+
+
 def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_focus(
     signed_in: Callable[..., Page],
 ) -> None:
@@ -212,7 +250,7 @@ def test_names_and_outputs_are_text_and_never_markup(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:
     page = signed_in("jobs?state=all")
-    page.get_by_role("link", name=HOSTILE).click()
+    page.get_by_role("link", name=HOSTILE, exact=True).click()
     expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
     page.get_by_role("button", name="stdout of task 0").click()
     expect(page.locator("pre", has_text=HOSTILE).last).to_be_visible()
@@ -246,6 +284,9 @@ def test_a_viewer_is_told_why_it_may_not_ask_why(
 ) -> None:
     page = signed_in("why/work", place.token_of("wall", None), expected=FAILS)
     expect(page.get_by_role("alert")).to_contain_text("a viewer may not do this")
+    page.goto(f"{place.url}/#now")
+    expect(page.get_by_role("button", name="Ask")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit it")).to_have_count(0)
 
 
 def test_a_job_that_waits_is_found_and_explained(
@@ -306,7 +347,7 @@ def test_who_gains_and_who_loses_is_shown_as_a_slider_moves_and_nothing_is_chang
     machines = trial.get_by_role("slider", name="a[1-2], b1")
     slider.press("ArrowRight")
     machines.press("ArrowRight")
-    expect(trial.locator(".answer .reasons")).to_contain_text("gains: work")
+    expect(trial.locator(".answer .reasons")).to_contain_text("gains, in tasks: work")
     assert place.client.tenant("language").weight == before
     assert len(list(place.client.machines())) == 3
 
@@ -412,8 +453,14 @@ def test_the_page_recovers_when_the_service_was_killed(
     state = page.get_by_role("status")
     expect(state).to_contain_text(re.compile(r"The service is away; trying again in \d+ s\."))
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()  # what was known stays
+    other = state.get_by_role("link")
+    expect(other).to_have_text(ELSEWHERE)
+    expect(other).to_have_attribute("href", f"{ELSEWHERE}/#jobs")
+    other.focus()
+    expect(state).to_contain_text(re.compile(r"trying again in [01] s\."))
+    expect(other).to_be_focused()  # seconds count beside it
     page.get_by_role("button", name="Sign out").click()
-    expect(state).to_contain_text("still signed in")
+    expect(page.get_by_role("alert")).to_contain_text("still signed in")
     place.start()
     expect(state).to_be_hidden()
     place.submit("after", "sales")

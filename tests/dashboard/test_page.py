@@ -66,7 +66,7 @@ def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) ->
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
     assert "language, vision could run here and want more" in shown.locator(".detail").inner_text()
-    shown.get_by_role("button", name="v[01-20] · 20 machines").press("Enter")
+    shown.get_by_role("button", name="20 machines · v[01-20]").press("Enter")
     told = shown.locator(".detail").inner_text()
     assert "It stops robotics at share 0.3883" in told
     assert "640 cpu: robotics 640." in told
@@ -125,7 +125,7 @@ def test_machines_that_have_nothing_are_drawn(
     file.write_text(page("nothing", "allocation_page", tree), encoding="utf-8")
     shown = open_page(file.as_uri())
     assert "can never run" in shown.locator(".shares").inner_text()
-    shown.get_by_role("button", name="m1 · 1 machine").press("Enter")
+    shown.get_by_role("button", name="1 machine · m1").press("Enter")
     assert "No machine has" in shown.locator(".vessels").inner_text()
     assert "m1" in shown.locator(".detail").inner_text()
 
@@ -228,3 +228,47 @@ def test_modules_load_nothing_from_elsewhere_and_write_no_markup() -> None:
         )
         found = set(re.findall(r"https?://[^\"'\s]+", text))
         assert found <= {"http://www.w3.org/2000/svg"}
+
+
+STUDY_CLUSTER = """\
+machines:
+  - {name: "h[1-2]", capacity: {cpu: 4}, labels: {kind: fast}}
+  - {name: "v[1-2]", capacity: {cpu: 4}, labels: {kind: slow}}
+tenants: [{name: NAME}, {name: other}]
+jobs:
+  - {name: a, tenant: NAME, demand: {cpu: 1}, tasks: 20, duration: 40m, where: kind = fast}
+  - {name: b, tenant: other, demand: {cpu: 1}, tasks: 30, duration: 30m, arrive: 10m}
+"""
+
+
+def test_the_page_of_a_study_draws_its_runs_and_the_moment_at_which_most_wait(
+    tmp_path: Path, open_page: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study"
+    file = tmp_path / f"{HOSTILE[:20].replace('/', '')}.yaml"
+    file.write_text(STUDY_CLUSTER.replace("NAME", json.dumps(HOSTILE)), encoding="utf-8")
+    words = ["--policies", "tsf,fifo", "--distance", "10m", "--workers", "1", "--out", str(study)]
+    assert main(["simulate", str(file), *words]) == Exit.OK
+    assert main(["report", str(study)]) == Exit.OK
+    capsys.readouterr()
+    shown = open_page((study / "report" / "index.html").as_uri())
+    charts = shown.locator(".charts svg[role=img]")
+    assert charts.count() == 8  # delays, waits, completions, sizes, two of shares, use, distance
+    pasts = shown.locator(".pasts figure")
+    expect(pasts).to_have_count(2)
+    expect(pasts.filter(has_text=HOSTILE)).to_have_count(1)
+    assert shown.locator(".pasts .lack").first.get_attribute("d")  # somebody lacked something
+    cluster, jobs = read([str(next(study.glob("tsf*/moment.yaml")))])
+    exact = {one.name: one.share for one in allocate(cluster, jobs, "tsf").tenants}
+    row = shown.locator(".fair tbody tr").filter(has_text="other")
+    expect(row.locator("td.number").first).to_have_text(f"{exact['other']:.4g}")
+    assert shown.locator(".vessels svg").count() == 1
+    assert shown.locator(".edges svg").count() == 1
+    assert shown.locator("main img").count() == 0
+    shown.evaluate(AXE.read_text(encoding="utf-8"))
+    found = shown.evaluate("axe.run()")["violations"]
+    grave = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in grave] == []
+    for width in (390, 900, 1500):
+        shown.set_viewport_size({"width": width, "height": 900})
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width

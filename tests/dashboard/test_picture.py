@@ -8,11 +8,13 @@ from random import Random
 import pytest
 
 from fairlead.cli.common.inputs import read
+from fairlead.dashboard.kinds import Kinds
 from fairlead.dashboard.picture import MOST_LEVELS, picture
 from fairlead.dashboard.rising import rising
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.shares import MachineClass
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from tests.transcripts import EXAMPLES
@@ -97,3 +99,20 @@ def test_of_many_levels_those_are_shown_at_which_most_stop() -> None:
     cluster = Cluster([Machine(name, {"cpu": index + 1}) for index, name in enumerate(names)])
     jobs = tuple(Job(name, {"cpu": 1}, machines=(name,)) for name in names)
     assert check(cluster, jobs, allocate(cluster, jobs)) == MOST_LEVELS
+
+
+def test_classes_of_many_machines_are_named_by_what_they_differ_in() -> None:
+    machines = [
+        Machine(f"n{2 * k:03}", {"cpu": 8 + 8 * (k % 2)}, {"model": "t4", "zone": "a"})
+        for k in range(100)
+    ]
+    machines += [Machine(f"m{k:03}", {"cpu": 4}, {"zone": "a"}) for k in range(0, 40, 2)]
+    machines += [Machine(f"x{k}", {"cpu": 1}, {"model": "old" * 9, "zone": "a"}) for k in (1, 2)]
+    groups = {0: machines[:100:2], 1: machines[1:100:2], 2: machines[100:120], 3: machines[120:]}
+    classes = [MachineClass(k, tuple(one.name for one in each)) for k, each in groups.items()]
+    kinds = Kinds(classes, groups)
+    assert [kinds.name(k) for k in range(4)] == ["t4, 8 cpu", "t4, 16 cpu", "like m000", "x[1-2]"]
+    assert kinds([0, 1]) == "100 machines (t4)"
+    assert kinds([1]) == "50 machines (t4, 16 cpu)"
+    assert kinds([0, 2, 3]) == "72 machines (50 t4, 20 like m000 and 2 oldoldoldoldold…)"
+    assert kinds([0, 1, 2, 3]) == "all 122 machines"

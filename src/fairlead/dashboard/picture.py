@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from fairlead.dashboard.kinds import Kinds
 from fairlead.dashboard.rising import Rising, rising
 from fairlead.model.allocation import Allocation
 from fairlead.model.eligibility import holds, may_use
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.names import compress
 from fairlead.model.report import Tree
 from fairlead.model.shares import JobShare, MachineClass, Placement, TenantShare
 from fairlead.sharing.analysis.explanation import has_all
-from fairlead.sharing.analysis.stop_names import Ranges, reasons, stop_names, who_froze
+from fairlead.sharing.analysis.stop_names import ALL, reasons, stop_names, who_froze
 
 SCHEMA = "fairlead.picture/1"
 
@@ -25,8 +28,11 @@ FEW_LABELS = 3
 MOST_TENANTS = 24
 """Tenants that have a colour of their own: those that hold most. The others are drawn as one."""
 
-LONGEST = 60
-"""Letters of names and reasons that a picture has room for; names of machines can be thousands."""
+LONGEST = 120
+"""Letters of a reason that a picture has room for."""
+
+NAMES = 4000
+"""Letters of the names of a class's machines, for who asks for them."""
 
 OTHERS = None
 """The name of those others."""
@@ -41,11 +47,11 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
     }
     resources = list(dict.fromkeys(name for one in cluster.machines for name in one.capacity))
     story = rising(allocation, MOST_LEVELS)
-    why = reasons(cluster, jobs, allocation)
+    kinds = Kinds(allocation.classes, groups)
+    why = reasons(cluster, jobs, allocation, kinds)
     own: dict[str, list[JobShare]] = {}
     for job in allocation.jobs:
         own.setdefault(job.tenant, []).append(job)
-    ranges = Ranges(allocation.classes)
     shown = _drawn(cluster, jobs, own)
     unmet = {job.name for job in jobs if not has_all(allocation, job)}
     return {
@@ -54,19 +60,18 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
         "exact": allocation.certificate is not None and allocation.certificate.exact,
         "tasks": allocation.tasks.value,
         "resources": resources,
-        "classes": [_class(ranges, group, groups[group.index]) for group in allocation.classes],
+        "classes": [_class(kinds, group, groups[group.index]) for group in allocation.classes],
         "tenants": [_tenant(one, own.get(one.name, []), why, unmet) for one in allocation.tenants],
         "drawn": list(shown),
-        "levels": _levels(allocation, story, ranges),
+        "levels": _levels(allocation, story, kinds),
         "fills": _fills(jobs, allocation, story, shown),
         "eligible": _eligible(jobs, allocation, groups, shown, unmet),
         "warnings": list(allocation.sentences()),
     }
 
 
-def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> Tree:
+def _class(kinds: Kinds, group: MachineClass, machines: Sequence[Machine]) -> Tree:
     """A class: its machines, what they have together, and the labels that all of them have."""
-    names = ranges([group.index])
     first, *others = machines
     alike = [
         (key, value)
@@ -74,7 +79,8 @@ def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> 
         if all(other.labels.get(key) == value for other in others)
     ]
     return {
-        "machines": names if len(names) <= LONGEST else f"{group.machines[0]} and others",
+        "machines": kinds.name(group.index),
+        "names": _cut(", ".join(compress(group.machines)), NAMES),
         "like": group.machines[0],
         "count": len(machines),
         "capacity": _total(machines),
@@ -85,8 +91,11 @@ def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> 
 def _tenant(
     tenant: TenantShare, own: Sequence[JobShare], why: Mapping[str, str], unmet: Container[str]
 ) -> Tree:
-    """A tenant with what stops its own jobs, each reason once, and whether any wants more."""
-    reasons = dict.fromkeys(filter(None, (why[job.name] for job in own)))
+    """A tenant with what stops its own jobs, each reason once and that of most of them first, and
+    whether any wants more."""
+    reasons = Counter(filter(None, (why[job.name] for job in own)))
+    if len(reasons) > 1:
+        del reasons[ALL]  # of the others there is something to say
     return {
         "name": tenant.name,
         "parent": tenant.parent,
@@ -95,7 +104,7 @@ def _tenant(
         "jobs": len(own),
         "tasks": sum(job.tasks for job in own),
         "wants": any(job.name in unmet for job in own),
-        "stopped_by": [_cut(each) for each in reasons],
+        "stopped_by": [_cut(each) for each, _ in reasons.most_common()],
     }
 
 
@@ -116,7 +125,7 @@ def _drawn(
     return dict.fromkeys(name for name in own if name in set(most))
 
 
-def _levels(allocation: Allocation, story: Rising, ranges: Ranges) -> list[Tree]:
+def _levels(allocation: Allocation, story: Rising, kinds: Kinds) -> list[Tree]:
     """The levels that are shown: who stops there, what stops them, and which vessels are full."""
     tenant_of = {job.name: job.tenant for job in allocation.jobs}
     number = {group.index: place for place, group in enumerate(allocation.classes)}
@@ -128,7 +137,7 @@ def _levels(allocation: Allocation, story: Rising, ranges: Ranges) -> list[Tree]
                 "share": level.share,
                 "stop": who_froze(level, tenant_of),
                 "tenants": list(level.frozen),
-                "stopped_by": _cut(stop_names(level.stopped_by, ranges, set())),
+                "stopped_by": _cut(stop_names(level.stopped_by, kinds, set())),
                 "full": [
                     {
                         "class": number[stop.machine_class],
@@ -221,8 +230,8 @@ def _total(machines: Iterable[Machine]) -> dict[str, float]:
     return total
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST]}…"
+def _cut(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _short(number: float) -> float:

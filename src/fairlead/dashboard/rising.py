@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairlead.model.allocation import Allocation
+from fairlead.model.shares import Level
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,13 @@ class Rising:
 
 
 def rising(allocation: Allocation, most: int) -> Rising:
-    """The story in at most so many levels: of more, those at which most tenants stop. Nothing
-    where the answer has no common levels: a mechanism's, or classes that are filled each by
-    itself."""
+    """The story in at most so many levels: of more, those at which most tenants stop, then those at
+    which machines are full. Nothing where the answer has no common levels: a mechanism's, or
+    classes that are filled each by itself."""
     levels = allocation.levels
     if not levels or any(level.machine_class is not None for level in levels):
         return Rising((), {})
-    shown = _chosen([len(level.frozen) for level in levels], most)
+    shown = _chosen([_weight(level) for level in levels], most)
     part = {}
     for name, shares in _shares(allocation, shown).items():
         final = shares[-1]
@@ -33,10 +34,17 @@ def rising(allocation: Allocation, most: int) -> Rising:
     return Rising(tuple(shown), part)
 
 
-def _chosen(stopped: Sequence[int], most: int) -> list[int]:
+def _weight(level: Level) -> tuple[int, int]:
+    """How much is to be seen at a level: who stops, and what is full."""
+    full = sum(stop.machine_class is not None for stop in level.stopped_by)
+    return len(level.frozen), full
+
+
+def _chosen(weights: Sequence[tuple[int, int]], most: int) -> list[int]:
     """The indices of the levels to show, the last among them."""
-    ranked = sorted(range(len(stopped) - 1), key=lambda k: (-stopped[k], k))[: most - 1]
-    return sorted({*ranked, len(stopped) - 1})
+    last = len(weights) - 1
+    ranked = sorted(range(last), key=lambda k: weights[k], reverse=True)[: most - 1]
+    return sorted({*ranked, last})
 
 
 def _shares(allocation: Allocation, shown: Sequence[int]) -> dict[str, list[float]]:

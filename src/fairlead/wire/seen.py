@@ -93,7 +93,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
     tokens.SignIn: _fields("schema_ issuer audience client scopes"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
-    tokens.Session: _fields("schema_ me graphs"),
+    tokens.Session: _fields("schema_ me graphs addresses"),
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"
     ),

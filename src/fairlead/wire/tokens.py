@@ -95,3 +95,6 @@ class Session(ResponseBody):
     schema_: Literal["fairlead.session/1"] = Field(default="fairlead.session/1", alias="schema")
     me: Me | None = None
     graphs: str | None = Field(default=None, description="where graphs of the nodes are")
+    addresses: list[str] = Field(
+        default_factory=list, description="where this service and its standbys answer"
+    )

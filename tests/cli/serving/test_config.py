@@ -46,6 +46,8 @@ def written(field: Field[Any]) -> tuple[str, object]:
         return ("2s", 2.0) if field.name.endswith("_seconds") else ("2.5", 2.5)
     if kind == "int":
         return "7", 7
+    if field.name == "addresses":
+        return "['https://a:7370', 'https://b:7370']", ("https://a:7370", "https://b:7370")
     if kind.startswith("tuple"):
         return "[a, b]", ("a", "b")
     if field.name == "graphs":
@@ -83,9 +85,11 @@ def test_every_setting_can_be_written(
 
 
 @pytest.mark.parametrize("text", ["javascript:alert(1)", "grafana", "https://a b", "ftp://x"])
-def test_graphs_are_at_an_address_of_a_page(text: str, tmp_path: Path) -> None:
+def test_graphs_and_standbys_are_at_addresses_of_pages(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no address of a page; write one"):
         read(tmp_path, f"api:\n  graphs: '{text}'\n")
+    with pytest.raises(InputError, match="is no address of a page; write one"):
+        read(tmp_path, f"api:\n  addresses: ['https://a:7370', '{text}']\n")
 
 
 @pytest.mark.parametrize("name", ["reserve_after", "preempt_after"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
+from fairlead.simulation.measure.crowded import FILE, Crowded
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.measures import Jobs, Shares, Tasks, Utilisation
 from fairlead.simulation.workloads.registry import generate
@@ -36,6 +37,7 @@ def study(
             Shares(folder / f"shares{ending}", STEP),
             Utilisation(folder / f"utilisation{ending}", STEP),
             Distances(40 * STEP, folder / f"distance{ending}"),
+            Crowded(folder / FILE, 40 * STEP),
         ]
         result = run_ideal(workload, kind, policy, seed=seed, sinks=sinks)
         content = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html.parser
 import json
 import os
 import re
@@ -24,7 +23,7 @@ from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs, Size
 from fairlead.simulation.report.making import Report, report_of, tables_of, write
-from fairlead.simulation.report.plots import COLOURS, GRID, INK, around_one, cdfs, lines
+from fairlead.simulation.report.plots import around_one, cdfs, lines
 from fairlead.simulation.report.reading import Run, read_folder
 from fairlead.simulation.report.words import digits, duration, percent, times
 from tests.simulation.report.folders import study
@@ -103,83 +102,47 @@ def test_columns_have_names_of_their_own(folder: Path) -> None:
 
 def test_csv_tables_give_the_same_report_as_parquet(report: Report, tmp_path: Path) -> None:
     again = study(tmp_path / "csv", RUNS, ending=".csv")
-    assert report_of(read_folder(again)).files() == report.files()
+    found = report_of(read_folder(again))
+    assert found.files() == report.files()
+    assert found.tree() == report.tree()
 
 
 def test_the_same_folder_gives_the_same_bytes_under_any_hash_seed(
     folder: Path, report: Report, tmp_path: Path
 ) -> None:
     script = (
-        "import sys; from pathlib import Path;"
+        "import json, sys; from pathlib import Path;"
         "from fairlead.simulation.report.making import report_of, write;"
         "from fairlead.simulation.report.reading import Run, read_folder;"
-        "write(report_of(read_folder(Path(sys.argv[1]))), Path(sys.argv[2]))"
+        "report = report_of(read_folder(Path(sys.argv[1])));"
+        "write(report, json.dumps(report.tree()), Path(sys.argv[2]))"
     )
     subprocess.run(
         [sys.executable, "-c", script, str(folder), str(tmp_path)],
         env={**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
         check=True,
     )
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == report.files()
+    found = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert found.pop("index.html").decode() == json.dumps(report.tree())
+    assert found == report.files()
 
 
-class Links(html.parser.HTMLParser):
-    """Collects the tags, and whatever a browser would fetch."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.fetched: list[str] = []
-        self.ids: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name == "id" and value:
-                self.ids.append(value)
-            if name in ("src", "href", "xlink:href") and value and not value.startswith("#"):
-                self.fetched.append(value)
-
-
-def test_the_page_needs_nothing_beside_it(report: Report) -> None:
-    page = report.page
-    links = Links()
-    links.feed(page)
-    assert not links.fetched
-    assert "script" not in links.tags
-    assert "url(http" not in page
-    assert "@import" not in page
-    assert links.tags.count("svg") == links.tags.count("figure") > 5
-
-
-def test_plots_in_one_page_share_no_clips(report: Report) -> None:
-    links = Links()
-    links.feed(report.page)
-    clips = [name for name in links.ids if name.startswith("p") and len(name) == 11]
-    assert len(clips) > 5
-    assert len(clips) == len(set(clips))
-
-
-def test_the_colours_of_plots_are_those_of_the_page(report: Report) -> None:
-    body = report.page[report.page.index("<body>") :]
-    assert "var(--ink)" in body
-    assert "var(--s0)" in body
-    for colour in (*COLOURS, INK, GRID):
-        assert colour not in body
-
-
-def test_names_are_text_wherever_they_stand(own: Path) -> None:
-    (file,) = own.glob("*/run.json")
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["workload"] = "<script>alert(1)</script> & $x_1$"
-    content["notes"] = ["<b>"]
-    file.write_text(json.dumps(content), encoding="utf-8")
-    links = Links()
-    page = report_of(read_folder(own)).page
-    links.feed(page)
-    assert "script" not in links.tags
-    assert "b" not in links.tags
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; $x_1$" in page
+def test_what_a_tenant_lacked_is_told_where_the_distance_was_measured(
+    report: Report, own: Path
+) -> None:
+    pasts = report.pasts
+    assert pasts is not None
+    tenants = pasts["tenants"]
+    assert isinstance(tenants, list)
+    # Job 2 is over between two samples.
+    assert {each["name"] for each in tenants} == {"job-1", "job-3", "job-4"}
+    lacked = [
+        sum(max(point["fair"] - point["share"], 0) for point in each["points"]) for each in tenants
+    ]
+    assert lacked == sorted(lacked, reverse=True)
+    assert max(lacked) > 0
+    next(own.glob("*/fair.parquet")).unlink()
+    assert report_of(read_folder(own)).pasts is None
 
 
 PLOTS = (
@@ -189,7 +152,7 @@ PLOTS = (
 
 
 def test_every_plot_is_there_as_png_and_svg(report: Report, tmp_path: Path) -> None:
-    write(report, tmp_path)
+    write(report, "<page>", tmp_path)
     names = {file.name for file in tmp_path.iterdir()}
     assert names == {"index.html"} | {f"{p}.{e}" for p in PLOTS for e in ("png", "svg")}
     for plot in PLOTS:
@@ -202,8 +165,7 @@ def test_a_run_without_some_tables_has_the_rest(own: Path) -> None:
         next(own.glob(f"*/{name}.parquet")).unlink()
     plots = ("delays", "completions", "used-cpu", "used-memory")
     assert set(report_of(read_folder(own)).files()) == {
-        "index.html",
-        *(f"{plot}.{ending}" for plot in plots for ending in ("png", "svg")),
+        f"{plot}.{ending}" for plot in plots for ending in ("png", "svg")
     }
 
 

@@ -13,6 +13,8 @@ from fairlead.model.words import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairlead.model.report import Tree
+    from fairlead.simulation.report.reading import Run
     from fairlead.simulation.report.tables import Table
 
 EPILOG = """\
@@ -61,13 +63,38 @@ def run(args: argparse.Namespace) -> int:
 
         say(lines(folder.workload, tables_of(folder), screen))
         return 0
+    from fairlead.dashboard.page import page
     from fairlead.simulation.report.making import PAGE, report_of, write
 
     report = report_of(folder)
     out = path / FOLDER if args.out is None else Path(args.out)
-    write(report, out)
+    shown = {**report.tree(), "moment": _moment(report.first)}
+    write(report, page(report.title, "report_page", shown), out)
     say([*lines(report.title, report.tables, screen), "", f"Written: {out / PAGE}"])
     return 0
+
+
+def _moment(run: Run) -> Tree | None:
+    """The exact allocation of the moment at which most wait, as the views draw it; None where the
+    run kept none."""
+    from fairlead.cli.common.inputs import read
+    from fairlead.dashboard.picture import picture
+    from fairlead.sharing.allocate import allocate
+    from fairlead.simulation.measure.crowded import FILE
+    from fairlead.simulation.report.figures import WITHOUT_SCALE
+
+    file = run.folder / FILE
+    if not file.is_file():
+        return None
+    text = file.read_text(encoding="utf-8")
+    cluster, jobs = read([str(file)])
+    policy = "tsf" if run.policy in WITHOUT_SCALE else run.policy
+    told = text.partition("\n")[0].removeprefix("# ")
+    return {
+        "sentence": told,
+        "seed": run.seed,
+        "picture": picture(cluster, jobs, allocate(cluster, jobs, policy)),
+    }
 
 
 def lines(title: str, tables: Sequence[Table], screen: Screen) -> list[str]:

@@ -136,10 +136,20 @@ def _value(source: Source, node: Node, about: About) -> Any:
         items = source.sequence(node, about) or []
         texts = [source.text(item, about) for item in items]
         return tuple(text for text in texts if text is not None)
+    if about[0] == "api" and name == "addresses":
+        items = source.sequence(node, about) or []
+        read_items = [_read(source, item, about, _address) for item in items]
+        return None if None in read_items else tuple(read_items)
+    if name in _TEXTS:
+        return source.text(node, about)
+    return _read(source, node, about, _reader(name, about[0] == "api"))
+
+
+def _read(source: Source, node: Node, about: About, read: Callable[[str], Any]) -> Any:
+    """Reads a text; None with a mistake."""
     text = source.text(node, about)
-    if text is None or name in _TEXTS:
-        return text
-    read = _reader(name, about[0] == "api")
+    if text is None:
+        return None
     try:
         return read(text)
     except InputError as error:

@@ -4,12 +4,15 @@
 
 import { fitted, html, label, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
-import { called, prices, scarcest } from "./picture.js";
+import { called, few, prices, scarcest, short } from "./picture.js";
 
 const THICK = 18;
 
-/** Tenants that a sentence names. */
-const FEW = 12;
+/** Lines past which those that only could be are left out, but for the class that is chosen. */
+const MANY = 150;
+
+/** Holders that a sentence names. */
+const HOLDERS = 8;
 
 /**
  * @param {import("./picture.js").Picture} picture
@@ -74,8 +77,9 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
 
   const edges = picture.eligible
     .filter(({ tenant }) => place.has(tenant))
-    .map(({ tenant, class: to }) => {
+    .flatMap(({ tenant, class: to }, _, all) => {
       const part = portion(picture, tenant, to);
+      if (!part.part && to !== chosen && all.length > MANY) return [];
       const [from, y] = [line(place.get(tenant) ?? 0, tenants.length), line(to, picture.classes.length)];
       const bend = (right - left) / 2;
       return svg(
@@ -102,7 +106,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
   const classes = picture.classes.map((each, index) => {
     const y = line(index, picture.classes.length);
     const price = dear[index]?.price ?? 0;
-    const name = `${each.machines} · ${counted(each.count, "machine")}`;
+    const name = `${counted(each.count, "machine")} · ${each.machines}`;
     /** @param {Event} event */
     const pick = (event) => {
       if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
@@ -154,14 +158,15 @@ function told(picture, dear, index, more) {
   const could = picture.eligible.filter((pair) => pair.class === index);
   const wait = could.filter(({ wants }) => wants).map(({ tenant }) => tenant);
   const idle = could.filter(({ tenant, wants }) => !wants && !held.some((one) => one.tenant === tenant)).map(({ tenant }) => tenant);
+  /** @type {HTMLElement[]} */
   const lines = [
-    html("h3", {}, `${each.machines}: ${counted(each.count, "machine")}${each.labels.length ? `, ${each.labels.join(", ")}` : ""}`),
+    html("h3", {}, `${counted(each.count, "machine")} · ${each.machines}${each.labels.length ? `, ${each.labels.join(", ")}` : ""}`),
     html(
       "p",
       {},
       resource ? `${amount(size)} ${resource}: ` : "Nothing to share: ",
-      held.length ? held.slice(0, FEW).map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
-      held.length > FEW ? `, and ${held.length - FEW} more` : "",
+      held.length ? held.slice(0, HOLDERS).map(({ tenant, has }) => `${short(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
+      held.length > HOLDERS ? `, and ${held.length - HOLDERS} more` : "",
       ".",
     ),
     html(
@@ -183,12 +188,7 @@ function told(picture, dear, index, more) {
   } else {
     lines.push(html("p", {}, "It stops nobody."));
   }
+  if (each.names !== each.machines) lines.push(html("details", {}, html("summary", {}, "Names of these machines"), html("p", { class: "soft" }, each.names)));
   if (more) lines.push(html("p", {}, html("a", { href: more(each.like) }, "What one more machine of these would change")));
   return lines;
-}
-
-/** @param {(string | null)[]} tenants */
-function few(tenants) {
-  const rest = tenants.length - FEW;
-  return tenants.slice(0, FEW).map(called).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }

@@ -13,6 +13,11 @@ const OTHERS = "#8b929b";
 /** What is drawn over a colour when it comes again. */
 const PATTERNS = ["", "M0 6L6 0", "M0 3H6", "M3 0V6", "M0 0L6 6M0 6L6 0"];
 
+/** The colour of what has this place in an order. @param {number} place */
+export function plain(place) {
+  return COLOURS[place % COLOURS.length];
+}
+
 /**
  * The paint of each tenant, by the order in which they are named.
  * @param {string[]} names
@@ -24,16 +29,16 @@ export function coloured(names) {
   const colour = new Map(paint);
   const definitions = svg("defs");
   names.forEach((name, index) => {
-    const plain = COLOURS[index % COLOURS.length];
+    const hue = plain(index);
     const turn = Math.floor(index / COLOURS.length) % PATTERNS.length;
-    colour.set(name, plain);
+    colour.set(name, hue);
     if (!turn) {
-      paint.set(name, plain);
+      paint.set(name, hue);
       return;
     }
     const id = `paint-${index % COLOURS.length}-${turn}`;
     if (![...definitions.children].some((made) => made.id === id)) {
-      definitions.append(pattern(id, plain, PATTERNS[turn]));
+      definitions.append(pattern(id, hue, PATTERNS[turn]));
     }
     paint.set(name, `url(#${id})`);
   });

@@ -53,18 +53,27 @@ function furnish(element, attributes, children) {
   );
 }
 
+/** What measures texts of drawings, in the font of the page. */
+const ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+
+/** Letters without which a name that was cut says nothing. */
+const LEAST = 4;
+
 /**
- * A text of a drawing, cut where it would leave its room; the whole of it is told on hovering.
+ * A text of a drawing, cut where it would leave its room, and left out where next to nothing of it
+ * has room; the whole of it is told on hovering.
  * @param {string} text
  * @param {number} width
  * @param {Record<string, unknown>} attributes
  */
 export function label(text, width, attributes) {
-  const most = Math.floor(width / 7.3); // so wide is a letter of 13 pixels
-  const shown = text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0))}…`;
-  return most < 2
-    ? null
-    : svg("text", attributes, shown, shown === text ? null : svg("title", {}, text));
+  ruler.font = "13px system-ui, sans-serif"; // of names; others are smaller
+  let shown = text;
+  while (shown && ruler.measureText(shown).width > width) {
+    const room = Math.floor((shown.length * width) / ruler.measureText(shown).width);
+    shown = room > LEAST ? `${text.slice(0, Math.min(room, shown.length - 1) - 1)}…` : "";
+  }
+  return shown ? svg("text", attributes, shown, shown === text ? null : svg("title", {}, text)) : null;
 }
 
 const [NARROW, WIDE] = [300, 880];

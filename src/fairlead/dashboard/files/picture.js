@@ -2,7 +2,7 @@
 /**
  * What the views draw: `fairlead.picture/1`, as the service and the commands make it.
  *
- * @typedef {{machines: string, like: string, count: number, capacity: Record<string, number>, labels: string[]}} MachineClass
+ * @typedef {{machines: string, names: string, like: string, count: number, capacity: Record<string, number>, labels: string[]}} MachineClass
  * @typedef {{name: string, parent: string | null, weight: number, share: number, jobs: number,
  *   tasks: number, wants: boolean, stopped_by: string[]}} Tenant
  * @typedef {{share: number, stop: string[], tenants: string[], stopped_by: string,
@@ -18,6 +18,22 @@
 /** @param {string | null} tenant */
 export function called(tenant) {
   return tenant ?? "others";
+}
+
+/** Letters of a name in a sentence, and names that it has room for. */
+const LONGEST = 24;
+const FEW = 5;
+
+/** A name as sentences have it: of one that is long, its beginning. @param {string | null} tenant */
+export function short(tenant) {
+  const name = called(tenant);
+  return name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
+}
+
+/** Some names, and how many more there are. @param {(string | null)[]} tenants @param {number} [most] */
+export function few(tenants, most = FEW) {
+  const rest = tenants.length - most;
+  return `${tenants.slice(0, most).map(short).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /**

@@ -3,8 +3,8 @@
  * shares rise together; who meets a full vessel stops. It is the proof, drawn. */
 
 import { fitted, html, label, svg } from "./draw.js";
-import { amount, counted, share } from "./numbers.js";
-import { called, scarcest } from "./picture.js";
+import { amount, share } from "./numbers.js";
+import { called, few, scarcest } from "./picture.js";
 
 const GAP = 26;
 const NARROWEST = 34;
@@ -100,11 +100,9 @@ function told(picture, level) {
 function sentence(picture, level) {
   const at = picture.levels[level];
   if (!at) return [];
-  const few = at.stop.slice(0, 8);
-  const rest = at.stop.length - few.length;
   return [
     `Level ${level + 1} of ${picture.levels.length}, share ${share(at.share)}: `,
-    html("b", { class: "stops" }, few.join(", "), rest ? ` and ${rest} more` : ""),
+    html("b", { class: "stops" }, few(at.stop)),
     at.stop.length === 1 ? " stops" : " stop",
     at.stopped_by ? `; what stops: ${at.stopped_by}.` : ".",
   ];
@@ -121,7 +119,8 @@ function sentence(picture, level) {
 function drawn(picture, resource, level, paint, width) {
   const there = picture.classes
     .map((each, index) => ({ index, each, size: each.capacity[resource] ?? 0 }))
-    .filter(({ size }) => size > 0);
+    .filter(({ size }) => size > 0)
+    .sort((a, b) => b.size - a.size);
   if (!there.length) return html("p", { class: "soft" }, `No machine has ${resource || "anything to share"}.`);
   const high = there.length > 8 ? LOW : HIGH;
   const all = there.reduce((sum, { size }) => sum + size, 0);
@@ -247,7 +246,7 @@ function ruler(picture, chosen, width, go) {
       svg(
         "circle",
         { cx: x, cy: 12, r: index === chosen ? 8 : 5, class: index === chosen ? "mark chosen" : "mark", onclick: () => go(index) },
-        svg("title", {}, `${share(level.share)}: ${counted(level.stop.length, "name")} — ${level.stop.slice(0, 12).join(", ")}`),
+        svg("title", {}, `${share(level.share)}: ${few(level.stop, 12)}`),
       ),
       room ? svg("text", { x, y: 36, class: "small", "text-anchor": anchor }, share(level.share)) : null,
     ];

@@ -89,3 +89,5 @@ class ApiSettings:
     """Large bodies are read, and outputs fetched, in threads. Not where all must be repeatable."""
     graphs: str = ""
     """Address of graphs of the nodes (Grafana, say), to which the dashboard links; empty: none."""
+    addresses: tuple[str, ...] = ()
+    """Where this service and its standbys answer: a page whose own is away links to them."""

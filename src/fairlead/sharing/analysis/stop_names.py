@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
@@ -11,6 +11,11 @@ from fairlead.model.names import compress
 from fairlead.model.shares import JobShare, Level, MachineClass, Stop
 from fairlead.model.words import escaped
 from fairlead.sharing.analysis.explanation import Stops, has_all, stops_of
+
+Names = Callable[[Iterable[int]], str]
+"""The machines of these classes together, in words: `Ranges`, for one."""
+
+ALL = "has all its tasks"
 
 _MOST = 2  # ranges of names that a cell shows before it counts the rest
 _FEW = 200  # machines whose names are merged into ranges across classes
@@ -24,7 +29,7 @@ def who_froze(level: Level, tenant_of: Mapping[str, str]) -> list[str]:
     return own + [f"job {escaped(name)}" for name in level.jobs if tenant_of[name] not in done]
 
 
-def stop_name(stop: Stop, ranges: Ranges, waiting: Set[str] = frozenset()) -> str:
+def stop_name(stop: Stop, ranges: Names, waiting: Set[str] = frozenset()) -> str:
     """Names a stop in few words: `gpu on a[01-10]`, `limit of vision (gpu)`.
 
     `waiting` are jobs that do not run all their tasks: one that has no more all the same, because
@@ -72,24 +77,26 @@ class Ranges:
         return self._each[index]
 
 
-def reasons(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> dict[str, str]:
-    """For every job what stops it, in few words."""
+def reasons(
+    cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, names: Names | None = None
+) -> dict[str, str]:
+    """For every job what stops it, in few words; machines are named by their ranges, or `names`."""
     stops = stops_of(cluster, jobs, allocation)
-    ranges = Ranges(allocation.classes)
+    ranges = names or Ranges(allocation.classes)
     satisfied = {job.name for job in jobs if has_all(allocation, job)}
     return {job.name: _reason(job, job.name in satisfied, stops, ranges) for job in allocation.jobs}
 
 
-def _reason(job: JobShare, satisfied: bool, stops: Stops, ranges: Ranges) -> str:
+def _reason(job: JobShare, satisfied: bool, stops: Stops, ranges: Names) -> str:
     """The stops of a job in few words; nothing where a mechanism gives no reason."""
     if job.nowhere is not None:
         return "can never run"
     if satisfied:
-        return "has all its tasks"
+        return ALL
     return stop_names(stops[job.name], ranges, {job.name})
 
 
-def stop_names(stops: Iterable[Stop], ranges: Ranges, waiting: Set[str]) -> str:
+def stop_names(stops: Iterable[Stop], ranges: Names, waiting: Set[str]) -> str:
     """The stops in few words, those of one resource together, and those of one job's spread."""
     by_resource: dict[str, list[int]] = {}
     by_spread: dict[str, list[int]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
 
@@ -55,9 +55,17 @@ def summary_of(samples: Sequence[Sample]) -> Summary:
     )
 
 
-def sample_now(now: Snapshot, tenants: Tenants) -> Sample | None:
-    """Measures a moment, for which the exact allocation is solved; None where nobody is there."""
-    return measure_sample(now.time, *shares_now(now, tenants)) if len(now.job) else None
+def sample_now(
+    now: Snapshot, tenants: Tenants, tell: Callable[[Floats, Floats, Ints], None] | None = None
+) -> Sample | None:
+    """Measures a moment, for which the exact allocation is solved; None where nobody is there.
+    `tell` is told what `shares_now` finds."""
+    if not len(now.job):
+        return None
+    shares = shares_now(now, tenants)
+    if tell is not None:
+        tell(*shares)
+    return measure_sample(now.time, *shares)
 
 
 def shares_now(now: Snapshot, tenants: Tenants) -> tuple[Floats, Floats, Ints]:

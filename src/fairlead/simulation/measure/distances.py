@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from fairlead.simulation.measure.distance import Sample, Summary, sample_now, su
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import RunInfo, Sink
 from fairlead.simulation.measure.tables import Form, Table
-from fairlead.simulation.workload import Floats, Workload
+from fairlead.simulation.workload import Floats, Ints, Workload
 
 DISTANCE = Form(
     "fairlead.simulation.distance/1",
@@ -29,14 +30,27 @@ DISTANCE = Form(
 )
 
 
+FAIR = Form(
+    "fairlead.simulation.fair/1",
+    (
+        ("time", pa.int64()),
+        ("tenant", pa.string()),
+        ("share", pa.float64()),
+        ("fair", pa.float64()),
+    ),
+)
+
+
 class Distances(Sink):
     """At each sample the distance from the exact allocation of the present demand, on the run's
-    own scales. Each sample solves for that allocation: choose how often. `path` None: no file."""
+    own scales. Each sample solves for that allocation: choose how often. `path` None: no file;
+    else `fair` beside it says what each tenant held and would hold exactly."""
 
     def __init__(self, every: int, path: str | Path | None = None) -> None:
         self.every = every
         self.path = None if path is None else Path(path)
         self._table: Table | None = None
+        self._fair: Table | None = None
         self._run: RunInfo | None = None
         self._samples: list[Sample] = []
         self._whose: list[str | None] = []
@@ -46,21 +60,31 @@ class Distances(Sink):
         self._samples, self._whose = [], []
         if self.path is not None:
             self._table = Table(self.path, DISTANCE)
+            self._fair = Table(self.path.with_name(f"fair{self.path.suffix}"), FAIR)
 
     def sample(self, moment: Moment) -> None:
         assert self._run is not None  # start() comes first
         now = snapshot_of(self._run.workload, moment)
         if self._run.policy == FIFO:
             now = replace(now, scale=tsf_scale(self._run.workload, moment))
-        found = sample_now(now, tenants_of(self._run.workload, moment))
+        tenants = tenants_of(self._run.workload, moment)
+        found = sample_now(now, tenants, partial(self._tell, moment.time))
         if found is not None:
             self._samples.append(found)
             # Now, because a job's name is forgotten when it is over.
             self._whose.append(None if found.whose is None else self._name(found.whose))
 
+    def _tell(self, time: int, held: Floats, exact: Floats, owner: Ints) -> None:
+        """Writes what each tenant holds and would hold exactly."""
+        if self._fair is not None:
+            names = [self._name(whose) for whose in owner.tolist()]
+            times = [time] * len(names)
+            self._fair.write({"time": times, "tenant": names, "share": held, "fair": exact})
+
     def finish(self) -> None:
-        if self._table is None:
+        if self._table is None or self._fair is None:
             return
+        self._fair.close()
         samples = self._samples
         self._table.write(
             {
@@ -77,6 +101,8 @@ class Distances(Sink):
     def abandon(self) -> None:
         if self._table is not None:
             self._table.abandon()
+        if self._fair is not None:
+            self._fair.abandon()
 
     @property
     def summary(self) -> Summary:

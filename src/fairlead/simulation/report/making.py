@@ -1,4 +1,4 @@
-"""From a study's folder to its report: which plots there are, what they say, and the files."""
+"""From a study's folder to its report: which charts there are, what they say, and the files."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from math import isinf
 from pathlib import Path
 
 from fairlead.model.errors import OutputError
+from fairlead.model.report import Tree
 from fairlead.model.words import tally
 from fairlead.simulation.report import figures
+from fairlead.simulation.report.charts import Chart, Kind
 from fairlead.simulation.report.figures import Curve, Jobs
-from fairlead.simulation.report.page import page
-from fairlead.simulation.report.plots import Plot, bars, cdfs, lines
+from fairlead.simulation.report.pasts import pasts_of
 from fairlead.simulation.report.reading import Folder, Run
 from fairlead.simulation.report.tables import Table, main_table, speed_table
 from fairlead.simulation.report.words import duration
-from fairlead.version import __version__
 from fairlead.whole_file import write_whole
 
 PAGE = "index.html"
@@ -24,21 +24,47 @@ PAGE = "index.html"
 
 @dataclass(frozen=True)
 class Report:
-    """All that a report is made of."""
+    """All that a report is made of, in groups with a heading each where it is charts. `pasts`: the
+    tenants' shares and fair shares over time, null where the distance was not measured."""
 
     title: str
+    about: tuple[str, ...]
     tables: tuple[Table, ...]
-    plots: tuple[tuple[str, tuple[Plot, ...]], ...]
-    page: str
+    charts: tuple[tuple[str, tuple[Chart, ...]], ...]
+    pasts: Tree | None
+    notes: tuple[str, ...]
+    first: Run
 
     def files(self) -> dict[str, bytes]:
-        """The content of each file by its name."""
-        found = {PAGE: self.page.encode()}
-        for _, group in self.plots:
-            for plot in group:
-                found[f"{plot.name}.png"] = plot.png
-                found[f"{plot.name}.svg"] = plot.svg.encode()
+        """Each chart as files, by their names."""
+        found = {}
+        for _, group in self.charts:
+            for chart in group:
+                plot = chart.plot()
+                found[f"{chart.name}.png"] = plot.png
+                found[f"{chart.name}.svg"] = plot.svg.encode()
         return found
+
+    def tree(self) -> Tree:
+        """The report as its page takes it."""
+        return {
+            "about": list(self.about),
+            "tables": [
+                {
+                    "title": each.title,
+                    "caption": f"{each.caption}.",
+                    "header": list(each.header),
+                    "rows": [list(row) for row in each.rows],
+                }
+                for each in self.tables
+            ],
+            "groups": [
+                {"title": heading, "charts": [chart.tree() for chart in group]}
+                for heading, group in self.charts
+            ],
+            "pasts": self.pasts,
+            "notes": list(self.notes),
+        }
 
 
 def tables_of(folder: Folder) -> tuple[Table, ...]:
@@ -48,16 +74,16 @@ def tables_of(folder: Folder) -> tuple[Table, ...]:
 
 
 def report_of(folder: Folder) -> Report:
-    """The whole report of a study. The same folder gives the same bytes."""
+    """The whole report of a study. The same folder gives the same report."""
     jobs = _jobs(folder)
     until = figures.nearly_over(folder.runs, jobs.values())
     tables = _tables(folder, jobs, until)
     groups = (
-        ("Jobs", _job_plots(folder, jobs)),
-        ("Shares over time", _share_plots(folder, until)),
-        ("The cluster over time", _cluster_plots(folder, until)),
+        ("Jobs", _job_charts(folder, jobs)),
+        ("Shares over time", _share_charts(folder, until)),
+        ("The cluster over time", _cluster_charts(folder, until)),
     )
-    plots = tuple((heading, group) for heading, group in groups if group)
+    charts = tuple((heading, group) for heading, group in groups if group)
     series = folder.series()
     seeds = sorted({run.seed for run in folder.runs})
     about = [
@@ -70,20 +96,24 @@ def report_of(folder: Folder) -> Report:
         about.append(f"Placement: {placements[0]}.")
     return Report(
         title=folder.workload,
+        about=tuple(about),
         tables=tables,
-        plots=plots,
-        page=page(folder.workload, tuple(about), tables, plots, folder.runs[0].notes, __version__),
+        charts=charts,
+        pasts=pasts_of(folder.runs[0], until),
+        notes=folder.runs[0].notes,
+        first=folder.runs[0],
     )
 
 
-def write(report: Report, out: Path) -> None:
+def write(report: Report, page: str, out: Path) -> None:
     """Writes the report's files, each whole or not at all, the page last."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be written: {error.strerror}") from error
-    for name, content in sorted(report.files().items(), key=lambda item: item[0] == PAGE):
+    for name, content in report.files().items():
         write_whole(out / name, content)
+    write_whole(out / PAGE, page)
 
 
 def _jobs(folder: Folder) -> dict[str, Jobs]:
@@ -101,7 +131,7 @@ def _tables(folder: Folder, jobs: dict[str, Jobs], until: float) -> tuple[Table,
     return (main_table(rows, until, few), *((speed_table(speed),) if speed else ()))
 
 
-def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
+def _job_charts(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Chart, ...]:
     order = tuple(folder.series())
     waits = [figures.task_waits(name, runs) for name, runs in folder.series().items()]
     kinds = (
@@ -130,27 +160,29 @@ def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
             "jobs (%)",
         ),
     )
-    plots = [
-        cdfs(name, title, caption, curves, order, x_label=x_label, y_label=y_label)
+    charts = [
+        Chart(name, title, caption, Kind.PARTS, order, tuple(curves), x_label, y_label)
         for name, title, caption, curves, x_label, y_label in kinds
         if curves
     ]
     speed = figures.speed_ups(jobs)
     if speed:
-        plots.append(
-            bars(
+        charts.append(
+            Chart(
                 "speed-ups",
                 "Completion time, by size of job",
                 f"Mean time to completion ÷ that under {speed.first}, by the number of tasks:"
                 f" above 1, {speed.first} is faster.",
-                speed,
+                Kind.SIZES,
                 order,
+                y_label=f"completion time ÷ under {speed.first}",
+                speed=speed,
             )
         )
-    return tuple(plots)
+    return tuple(charts)
 
 
-def _share_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
+def _share_charts(folder: Folder, until: float) -> tuple[Chart, ...]:
     """The shares of the first run of each series, of the same tenants in all of them. Each has an
     axis of its own: what is one unit of share differs from policy to policy."""
     firsts = {name: runs[0] for name, runs in folder.series().items()}
@@ -163,7 +195,7 @@ def _share_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
             found[name] = (run, shares)
     end = _end([curve for _, shares in found.values() for curve in shares.curves])
     return tuple(
-        lines(
+        Chart(
             f"shares-{number}",
             f"{'Tasks' if shares.in_tasks else 'Shares'} under {name}",
             f"Seed {run.seed}. "
@@ -174,8 +206,9 @@ def _share_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
             )
             + (f"; {tally(shares.others, 'tenant')} more not drawn." if shares.others else ".")
             + _rest(folder, until),
+            Kind.TIME,
+            tuple(curve.name for curve in shares.curves),
             shares.curves,
-            [curve.name for curve in shares.curves],
             y_label="tasks" if shares.in_tasks else "share (%)",
             x_most=end,
             y_most=1.05 * max(float(curve.y.max(initial=0.0)) for curve in shares.curves) or 1.0,
@@ -185,21 +218,22 @@ def _share_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
     )
 
 
-def _cluster_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
+def _cluster_charts(folder: Folder, until: float) -> tuple[Chart, ...]:
     firsts = {name: runs[0] for name, runs in folder.series().items()}
     about = _which(firsts) + _rest(folder, until)
-    plots = []
+    charts = []
     for resource in figures.resources_of(folder):
         curves = _name_curves(
             {n: figures.utilisation_of(run, resource, until) for n, run in firsts.items()}
         )
-        plots.append(
-            lines(
+        charts.append(
+            Chart(
                 f"used-{_plain(resource)}",
                 f"How much of {resource} is used",
                 f"The part of all {resource} that tasks hold. {about}",
-                curves,
+                Kind.TIME,
                 tuple(firsts),
+                tuple(curves),
                 y_label=f"{resource} used (%)",
                 x_most=_end(curves),
                 y_most=101.0,
@@ -207,19 +241,20 @@ def _cluster_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
         )
     apart = _name_curves({name: figures.distance_of(run, until) for name, run in firsts.items()})
     if apart:
-        plots.append(
-            lines(
+        charts.append(
+            Chart(
                 "distance",
                 "How far from the exact allocation",
                 "Root mean square, over the tenants that are present, of held less exact shares,"
                 f" in percent of a unit of share. {about}",
-                apart,
+                Kind.TIME,
                 tuple(firsts),
+                tuple(apart),
                 y_label="RMSE (%)",
                 x_most=_end(apart),
             )
         )
-    return tuple(plots)
+    return tuple(charts)
 
 
 def _name_curves(curves: dict[str, Curve | None]) -> list[Curve]:

@@ -13,6 +13,7 @@ from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
+from fairlead.simulation.measure.crowded import FILE, Crowded
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.measures import Jobs, SampleSink, Shares, Tasks, Utilisation
 from fairlead.simulation.measure.result import Result
@@ -199,6 +200,8 @@ def sinks_of(study: Study, there: Path | None) -> list[Sink]:
         moves = study.ideal in (Kind.MIGRATION, Kind.PREEMPTION)
         names = [name for name in study.records if not (moves and name == "tasks")]
         sinks += [made[name](there / f"{name}{study.ending}") for name in names]
+        if "shares" in names:
+            sinks.append(Crowded(there / FILE, study.sample))
     if study.distance is not None:
         sinks.append(Distances(study.distance, there and there / f"distance{study.ending}"))
     return sinks

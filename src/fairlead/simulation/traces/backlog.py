@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
     from fairlead.model.machine import Cluster, Machine
     from fairlead.scheduling.state.terms import Term
     from fairlead.simulation.workload import Workload
+
+Alike = tuple[int, bytes, bytes, bool]
+"""What jobs that are alike have in common: the tenant's index (-1: none), the demand, the bits of
+the terms, and whether each task needs a machine of its own."""
 
 
 def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, ...]]:
@@ -21,13 +26,8 @@ def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, .
     their tenant and a number, in the order in which they first come. Tasks that need nothing at
     all are left out: they are in nobody's way. Raises InputError.
     """
-    from fairlead.model.constraint import Requirement, Selector
-    from fairlead.model.job import Job
-    from fairlead.model.machine import Cluster
-    from fairlead.scheduling.state.terms import Listed, NotListed
-
     terms = list(workload.terms)
-    groups: dict[tuple[int, bytes, bytes, bool], int] = {}
+    groups: dict[Alike, int] = {}
     before = nothing = 0
     for batch in workload.batches():
         terms += batch.terms
@@ -40,7 +40,23 @@ def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, .
             needs = batch.needs[i].tobytes().rstrip(b"\0")
             key = (int(batch.tenant[i]), batch.demand[i].tobytes(), needs, bool(batch.spread[i]))
             groups[key] = groups.get(key, 0) + int(batch.tasks[i])
+    cluster, jobs = input_of(workload, terms, groups, _machines(workload))
+    notes = [f"{before} jobs are {len(jobs)} that differ in tenant, demand or constraint"]
+    if nothing:
+        notes.append(f"{nothing} tasks that need nothing at all are left out")
+    return cluster, jobs, tuple(notes)
+
+
+def input_of(
+    workload: Workload, terms: list[Term], groups: Mapping[Alike, int], machines: list[Machine]
+) -> tuple[Cluster, tuple[Job, ...]]:
+    """These machines, and a job of so many tasks for each group of the workload's jobs."""
     import numpy as np
+
+    from fairlead.model.constraint import Requirement, Selector
+    from fairlead.model.job import Job
+    from fairlead.model.machine import Cluster
+    from fairlead.scheduling.state.terms import Listed, NotListed
 
     units = {resource.name: resource.unit for resource in workload.resources}
     jobs = []
@@ -68,13 +84,17 @@ def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, .
                 spread=spread,
             )
         )
-    owners = {job.tenant for job in jobs}
+    parent = {tenant.name: tenant.parent for tenant in workload.tenants}
+    owners = {job.tenant for job in jobs if job.tenant is not None}
+    waiting = list(owners)
+    while waiting:
+        above = parent[waiting.pop()]
+        if above is not None and above not in owners:
+            owners.add(above)
+            waiting.append(above)
     tenants = [tenant for tenant in workload.tenants if tenant.name in owners]
     devices = [resource.name for resource in workload.resources if resource.device]
-    notes = [f"{before} jobs are {len(jobs)} that differ in tenant, demand or constraint"]
-    if nothing:
-        notes.append(f"{nothing} tasks that need nothing at all are left out")
-    return Cluster(_machines(workload), tenants, devices), tuple(jobs), tuple(notes)
+    return Cluster(machines, tenants, devices), tuple(jobs)
 
 
 def _terms(terms: list[Term], needs: bytes) -> list[Term]:
@@ -84,8 +104,6 @@ def _terms(terms: list[Term], needs: bytes) -> list[Term]:
 
 def _machines(workload: Workload) -> list[Machine]:
     """The machines that are there when nothing has happened yet."""
-    from fairlead.model.machine import Machine
-    from fairlead.model.values import FrozenMap
     from fairlead.simulation.workload import MachineEvent
 
     table = workload.machines
@@ -96,11 +114,19 @@ def _machines(workload: Workload) -> list[Machine]:
             break
         there = table.kind[i] != MachineEvent.REMOVE
         now[int(table.machine[i])] = tuple(table.capacity[i].tolist()) if there else None
+    there = {index: amounts for index, amounts in now.items() if amounts is not None}
+    return machines_with(workload, there)
+
+
+def machines_with(workload: Workload, there: Mapping[int, tuple[int, ...]]) -> list[Machine]:
+    """The workload's machines of these indices, with so many units of each resource."""
+    from fairlead.model.machine import Machine
+    from fairlead.model.values import FrozenMap
+
+    table = workload.machines
     known: dict[tuple[int, ...], FrozenMap[Fraction]] = {}
     found = []
-    for index, amounts in now.items():
-        if amounts is None:
-            continue
+    for index, amounts in there.items():
         if amounts not in known:
             known[amounts] = FrozenMap(
                 {

@@ -18,8 +18,9 @@ export class Refused extends Error {
 /** Nobody answers. */
 export class Away extends Error {}
 
-/** How old the last answer was, in seconds, where a service that follows another one gave it. */
-export const answered = { age: /** @type {string | null} */ (null) };
+/** Of the last answer: how old it was, in seconds, where a service gave it that follows another one
+ * or cannot know whether it leads; and where the one that leads answers. */
+export const answered = { age: /** @type {string | null} */ (null), leader: /** @type {string | null} */ (null) };
 
 /**
  * The answer itself, where it is a good one. Throws Refused or Away.
@@ -46,6 +47,7 @@ export async function request(method, path, { body, headers = {}, signal } = {})
     throw new Away("nobody answers");
   }
   answered.age = answer.headers.get("Fairlead-Age");
+  answered.leader = answer.headers.get("Fairlead-Leader");
   if (answer.ok) return answer;
   const retry = Number(answer.headers.get("Retry-After") ?? 0);
   throw new Refused(answer.status, await sentence(answer), retry);

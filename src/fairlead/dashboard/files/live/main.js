@@ -54,12 +54,17 @@ const APART = 1000;
 const top = /** @type {HTMLElement} */ (document.getElementById("top"));
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const line = /** @type {HTMLElement} */ (document.getElementById("state"));
+const words = html("span");
+const places = html("span"); // with links, which keep their focus while the words count seconds
+line.append(words, places);
 const problem = html("p", { class: "warning", role: "alert", hidden: true });
 
 /** @type {Me | null} */
 let me = null;
 /** @type {string | null} where graphs of the nodes are */
 let graphs = null;
+/** @type {string[]} where this service and its standbys answer */
+let addresses = [];
 /** @type {View | null} */
 let view = null;
 /** @type {ReturnType<typeof follow> | null} */
@@ -76,7 +81,7 @@ let standing = false;
 /** Begins, or begins again after somebody signed in. */
 async function begin() {
   try {
-    ({ me, graphs } = await read("/v1/session"));
+    ({ me, graphs, addresses } = await read("/v1/session"));
   } catch (error) {
     say(`${error instanceof Refused ? error.message : "The service is away"}; trying again in 3 s.`, true);
     setTimeout(begin, 3000);
@@ -106,7 +111,9 @@ async function signOut() {
   try {
     await request("DELETE", "/v1/session");
   } catch {
-    return say("The service does not answer: you are still signed in here.", true);
+    problem.textContent = "The service does not answer: you are still signed in here.";
+    problem.hidden = false;
+    return;
   }
   ask("You are signed out.");
 }
@@ -185,15 +192,28 @@ function head(current) {
 }
 
 /**
- * The state of the connection.
+ * The state of the connection. A page cannot ask another address in its place, as it is signed in at
+ * its own alone: it says where to look.
  * @param {string} sentence
  * @param {boolean} away
  */
 function say(sentence, away) {
   const age = answered.age === null ? "" : `From a service that does not lead: as of ${Number(answered.age).toFixed(1)} s ago.`;
-  line.textContent = sentence || age;
+  const others = away ? elsewhere(addresses) : sentence ? [] : elsewhere([answered.leader ?? ""]);
+  words.textContent = sentence || age;
+  const hrefs = others.map((each) => `${each}/${location.hash}`);
+  if (hrefs.join() !== [...places.querySelectorAll("a")].map(({ href }) => href).join()) {
+    const links = hrefs.map((href, index) => [" ", html("a", { href }, others[index])]).flat();
+    places.replaceChildren(...(links.length ? [away ? " It may answer at" : " The one that leads answers at", ...links] : []));
+  }
   line.hidden = !line.textContent;
   line.classList.toggle("away", away);
+}
+
+/** Those of the addresses that are of a page elsewhere. @param {string[]} some */
+function elsewhere(some) {
+  const found = some.flatMap((text) => (/^https?:/.test(text) && URL.canParse(text) ? [new URL(text).origin] : []));
+  return [...new Set(found)].filter((each) => each !== location.origin);
 }
 
 /** Something happened, or may have. */

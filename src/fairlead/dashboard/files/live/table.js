@@ -5,9 +5,13 @@ import { html } from "../draw.js";
 
 /**
  * @template Row
- * @typedef {{name: string, kind?: string, label?: string, cell: (row: Row) => import("../draw.js").Child}} Column
- *   `kind`: a class of the column's cells; `label`: what is said of it where its name is empty
+ * @typedef {{name: string, kind?: string, label?: string, cell: (row: Row) => import("../draw.js").Child,
+ *   key?: (row: Row) => string}} Column
+ *   `kind`: a class of the column's cells; `label`: what is said of it where its name is empty; `key`:
+ *   all that the cell shows of the row; it stays as it is while that is the same
  */
+
+/** @template Row @typedef {{row: Row, text: string, line: HTMLTableRowElement, cells: (string | null)[]}} Known */
 
 /**
  * A table, empty until `show` is called with its rows.
@@ -41,14 +45,34 @@ export function table(caption, columns, keyOf, kind = "") {
     ),
     empty,
   );
-  /** @type {Map<string, {row: HTMLTableRowElement, text: string}>} */
+  /** @type {Map<string, Known<Row>>} */
   let known = new Map();
 
-  /** @param {Row} row */
-  const cells = (row) =>
-    columns.map(({ cell, kind: each }, index) =>
-      html(index ? "td" : "th", { scope: index ? null : "row", role: index ? "cell" : "rowheader", class: each }, cell(row)),
+  /** @param {Row} row @returns {Known<Row>} */
+  function made(row) {
+    const cells = columns.map(({ kind: each }, index) =>
+      html(index ? "td" : "th", { scope: index ? null : "row", role: index ? "cell" : "rowheader", class: each }),
     );
+    return { row, text: "", line: html("tr", { role: "row" }, ...cells), cells: columns.map(() => null) };
+  }
+
+  /**
+   * Fills the cells in which something else is to be seen.
+   * @param {Known<Row>} one
+   * @param {Row} row
+   */
+  function fill(one, row) {
+    const focus = one.line.contains(document.activeElement) ? focusables(one.line).indexOf(/** @type {HTMLElement} */ (document.activeElement)) : -1;
+    columns.forEach(({ cell, key }, index) => {
+      const content = key ? null : cell(row);
+      const shown = key ? key(row) : content instanceof Node ? null : String(content || content === 0 ? content : "");
+      if (shown !== null && shown === one.cells[index]) return;
+      one.cells[index] = shown;
+      const child = key ? cell(row) : content;
+      one.line.children[index].replaceChildren(child instanceof Node ? child : (shown ?? ""));
+    });
+    if (focus >= 0) focusables(one.line)[focus]?.focus();
+  }
 
   /**
    * Shows these rows; one that did not change stays as it is, with its focus.
@@ -60,19 +84,16 @@ export function table(caption, columns, keyOf, kind = "") {
     const next = new Map();
     for (const row of rows) {
       const key = keyOf(row);
+      const before = known.get(key) ?? made(row);
+      next.set(key, before);
+      if (before.row === row && before.text) continue;
       const text = JSON.stringify(row);
-      const before = known.get(key);
-      if (before?.text === text) {
-        next.set(key, before);
-      } else {
-        const held = before?.row ?? html("tr", { role: "row" });
-        const focus = focusables(held).indexOf(/** @type {HTMLElement} */ (document.activeElement));
-        held.replaceChildren(...cells(row));
-        if (focus >= 0) focusables(held)[focus]?.focus();
-        next.set(key, { row: held, text });
-      }
+      before.row = row;
+      if (before.text === text) continue;
+      before.text = text;
+      fill(before, row);
     }
-    const order = [...next.values()].map(({ row }) => row);
+    const order = [...next.values()].map(({ line }) => line);
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
     order.forEach((row, index) => {
       if (body.children[index] !== row) body.insertBefore(row, body.children[index] ?? null);

@@ -8,6 +8,7 @@ import { counted, share } from "../numbers.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
 import { tenant } from "./jobs.js";
+import { known } from "./now.js";
 
 /**
  * @typedef {{tenant: string, guaranteed: number, has: number, shortfall: number, tasks: number,
@@ -72,10 +73,11 @@ export function audit() {
           : count
             ? `${counted(count, "tenant")} of ${found.tenants} ${count === 1 ? "has" : "have"} less than is guaranteed.`
             : `${counted(found.tenants, "tenant")}, and nobody has less than is guaranteed.`;
-      short.show(found.shortfalls, "Nobody is short.");
-      below.show(found.below_fair, "Nobody is below.");
+      const unknown = found.exact === null && "Not known yet.";
+      short.show(found.shortfalls, unknown || "Nobody is short.");
+      below.show(found.below_fair, unknown || "Nobody is below.");
       const rest = [found.more ? `${found.more} more are short` : "", found.below_fair_more ? `${found.below_fair_more} more are below` : ""].filter(Boolean);
-      remark.textContent = [`Policy ${found.policy}, exact shares of ${clock(found.exact)}.`, rest.length ? `${rest.join(", ")}.` : "", found.problem ?? ""].filter(Boolean).join(" ");
+      remark.textContent = [known(found), rest.length ? `${rest.join(", ")}.` : ""].filter(Boolean).join(" ");
       return count ? SHORT : QUIET;
     },
     /** The exact shares come a moment after what happened. */

@@ -1,8 +1,9 @@
 // @ts-check
-/** Can I run? A job that nobody submitted is tried by the service: now, or why not, and when. */
+/** Can I run? A job that nobody submitted is tried by the service: now, or why not, and when. Whoever
+ * may submit it submits it here. */
 
 import { html } from "../draw.js";
-import { request } from "../live/ask.js";
+import { Away, request } from "../live/ask.js";
 
 /** @param {import("../live/main.js").Page} page */
 export function canRun(page) {
@@ -11,45 +12,91 @@ export function canRun(page) {
   const where = field("where", { placeholder: "gpu-model = h100", size: 18 });
   const duration = field("for", { placeholder: "2h", size: 5 });
   const tenant = field("as tenant", { size: 9 });
-  const button = html("button", { type: "submit" }, "Ask");
+  const name = field("job", { placeholder: "train-7", size: 12 });
+  const command = field("runs", { placeholder: "python train.py", size: 30, maxlength: 4000 });
+  const asking = html("button", { type: "submit" }, "Ask");
+  const submitting = html("button", { type: "button", onclick: () => working(submit) }, "Submit it");
   const answer = html("p", { class: "can-run", "aria-live": "polite", hidden: true });
+  const maySubmit = page.me.role !== "viewer";
+  let sent = { text: "", key: "" };
 
-  /** @param {Event} event */
-  async function ask(event) {
-    event.preventDefault();
-    button.disabled = true;
+  async function ask() {
+    const found = await (await request("POST", "/v1/can-run", { body: job() })).json();
+    const short = !found.now ? "Not now" : found.waiting === 0 ? "Yes" : "In part";
+    answer.replaceChildren(html("b", { class: found.now ? "" : "stops" }, short), `: ${found.sentences.join("; ")}.`);
+  }
+
+  async function submit() {
+    // To ask, a job needs neither.
+    for (const { input } of [name, command]) input.required = true;
+    const whole = form.reportValidity();
+    for (const { input } of [name, command]) input.required = false;
+    if (!whole) return;
+    const body = { jobs: [{ ...job(), name: name.input.value.trim(), command: command.input.value.trim() }] };
+    // The same job again is a second try of the same, for whoever did not see the answer of the first one.
+    const text = JSON.stringify(body);
+    if (text !== sent.text) sent = { text, key: key() };
+    const found = await (await request("POST", "/v1/jobs", { body, headers: { "Idempotency-Key": sent.key } })).json();
+    const [{ name: known }] = found.jobs;
+    answer.replaceChildren(
+      html("b", {}, found.repeated ? "Was submitted before" : "Submitted"),
+      ": ",
+      html("a", { href: `#job/${encodeURIComponent(known)}` }, known),
+      ". ",
+      ...found.warnings.map((/** @type {{sentence: string}} */ one) => html("span", { class: "stops" }, `${one.sentence}. `)),
+      html("a", { href: `#why/${encodeURIComponent(known)}` }, "Does it wait, and why?"),
+    );
+    page.again();
+  }
+
+  /** @param {() => Promise<void>} work */
+  async function working(work) {
+    asking.disabled = submitting.disabled = true;
     try {
-      const body = {
-        tasks: Number(tasks.input.value),
-        demand: amounts(demand.input.value),
-        ...given("where", where),
-        ...given("duration", duration),
-        ...given("tenant", tenant),
-      };
-      const found = await (await request("POST", "/v1/can-run", { body })).json();
-      const short = !found.now ? "Not now" : found.waiting === 0 ? "Yes" : "In part";
-      answer.replaceChildren(html("b", { class: found.now ? "" : "stops" }, short), `: ${found.sentences.join("; ")}.`);
+      await work();
     } catch (error) {
-      answer.replaceChildren(`${/** @type {Error} */ (error).message}.`);
+      const what = error instanceof Away ? "The service is away, and what became of this is not known; try the same again" : /** @type {Error} */ (error).message;
+      answer.replaceChildren(`${what}.`);
     } finally {
-      answer.hidden = false;
-      button.disabled = false;
+      answer.hidden = !answer.childNodes.length;
+      asking.disabled = submitting.disabled = false;
     }
   }
 
+  function job() {
+    return {
+      tasks: Number(tasks.input.value),
+      demand: amounts(demand.input.value),
+      ...given("where", where),
+      ...given("duration", duration),
+      ...given("tenant", tenant),
+    };
+  }
+
+  const form = html(
+    "form",
+    { onsubmit: (/** @type {Event} */ event) => (event.preventDefault(), working(ask)) },
+    html(
+      "div",
+      { class: "filters" },
+      ...[tasks, demand, where, duration].map(({ line }) => line),
+      page.me.tenant === null ? tenant.line : null,
+      asking,
+    ),
+    maySubmit ? html("div", { class: "filters" }, name.line, command.line, submitting) : null,
+  );
   return html(
     "details",
     { class: "ask", open: matchMedia("(min-width: 701px)").matches },
-    html("summary", {}, "Can I run?"),
-    html(
-      "form",
-      { class: "filters", onsubmit: ask },
-      ...[tasks, demand, where, duration].map(({ line }) => line),
-      page.me.tenant === null ? tenant.line : null,
-      button,
-    ),
+    html("summary", {}, maySubmit ? "Can I run? Or submit it" : "Can I run?"),
+    form,
     answer,
   );
+}
+
+/** A text that nobody else chooses. */
+function key() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**

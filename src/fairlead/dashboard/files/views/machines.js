@@ -62,7 +62,8 @@ export function machines(page) {
 
 /** @param {MachineRow} row */
 function free(row) {
-  const parts = Object.entries(row.capacity).map(([name, size]) => {
+  const has = Object.entries(row.capacity).filter(([, size]) => Number(size) > 0);
+  const parts = has.map(([name, size]) => {
     const left = row.free[name] ?? size;
     const gone = Number(left) <= 0;
     return html("span", { class: gone ? "amount gone" : "amount" }, `${amount(Number(left))} of ${amount(Number(size))} ${name}`);

@@ -9,6 +9,7 @@ import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
 import { because, brief, where } from "./causes.js";
 import { paints } from "../live/paints.js";
+import { remember } from "../live/remember.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
 
@@ -17,11 +18,10 @@ import { clock } from "../live/times.js";
  *   share: number | null, fair: number | null, guaranteed: number | null, asked: number | null,
  *   shortfall: number | null}} Held
  * @typedef {import("../live/stream.js").Standing} Standing
- * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, whole: string, job: string | null, most: number}} Row
+ * @typedef {Held & {depth: number, below: number, open: boolean, tree: boolean, sentence: string, whole: string, job: string | null, most: number}} Row
  */
 
 const WIDTH = 420;
-
 
 /** Tenants of which all are shown at first, those below others too. */
 const FEW = 30;
@@ -46,14 +46,14 @@ export function now(page) {
   const shown = table(
     "Tenants with what they hold and what is fair, who is short first",
     [
-      { name: "tenant", kind: "tenant", cell: (row) => named(row) },
-      { name: "", label: "held, fair and asked for, drawn", kind: "bar", cell: bar },
+      { name: "tenant", kind: "tenant", cell: (row) => named(row), key: ({ name, depth, below, open, tree }) => `${depth} ${below} ${open} ${tree} ${name}` },
+      { name: "", label: "held, fair and asked for, drawn", kind: "bar", cell: bar, key: (row) => places(row).join(" ") },
       { name: "held", kind: "number", cell: (row) => share(row.share) },
       { name: "fair", kind: "number", cell: (row) => share(row.fair) },
       { name: "short of", kind: "number", cell: (row) => short(row) },
       { name: "runs", kind: "number extra", cell: (row) => row.running },
       { name: "waits", kind: "number extra", cell: (row) => many(row.waiting) },
-      { name: "why", kind: "why", cell: (row) => reason(row) },
+      { name: "why", kind: "why", cell: (row) => reason(row), key: ({ sentence, whole, job }) => JSON.stringify([sentence, whole, job]) },
     ],
     (/** @type {Row} */ row) => `${row.parent === undefined}${row.name}`,
     "shares",
@@ -65,10 +65,11 @@ export function now(page) {
     redraw = () => {
       const { rows, hidden } = rowsOf(found, turned);
       shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
-      remark.textContent = [hidden, `Policy ${found.policy}, exact shares of ${clock(found.exact)}.`, found.problem ?? ""].filter(Boolean).join(" ");
+      remark.textContent = [hidden, known(found)].filter(Boolean).join(" ");
     };
     redraw();
-    headline.replaceChildren(...summary(found));
+    const next = html("p", { class: "headline" }, ...summary(found));
+    if (!headline.isEqualNode(next)) headline.replaceChildren(...next.childNodes);
   }
 
   /** @param {Row} row */
@@ -89,7 +90,9 @@ export function now(page) {
           },
           row.open ? "▾" : "▸",
         )
-      : html("span", { class: "opener" });
+      : row.tree
+        ? html("span", { class: "opener" })
+        : null;
     return html("span", { class: `named depth-${Math.min(row.depth, 4)}` }, opener, swatch(fill), html("span", {}, row.name));
   }
 
@@ -120,6 +123,15 @@ export function now(page) {
     /** The exact shares come a moment after what happened. */
     after: BEHIND,
   };
+}
+
+/**
+ * By what is shared, and of when the exact shares are; or why there are none.
+ * @param {{policy: string, exact: number | null, problem: string | null}} found
+ */
+export function known({ policy, exact, problem }) {
+  const shares = exact === null ? "" : `, exact shares of ${clock(exact)}`;
+  return `Policy ${policy}${shares}${problem ? `; ${problem}` : ""}.`;
 }
 
 /**
@@ -165,10 +177,7 @@ function rowsOf(found, turned) {
   /** @type {Map<string, any>} */
   const said = new Map([...found.below_fair, ...found.shortfalls].map((each) => [each.tenant, each]));
   /** @type {Held[]} */
-  const own = found.jobs.map((job) => {
-    const { guaranteed = null, shortfall = 0 } = said.get(job.name) ?? {};
-    return { ...job, parent: undefined, guaranteed, shortfall: job.fair === null ? null : shortfall };
-  });
+  const own = found.jobs.map((job) => alone(job, said.get(job.name)));
   /** @type {Map<string | null | undefined, Held[]>} */
   const below = new Map();
   for (const each of found.tenants) {
@@ -189,6 +198,7 @@ function rowsOf(found, turned) {
     ranks.set(each.name, found);
     return found;
   };
+  const tree = found.tenants.some(({ parent }) => parent);
   const most = widest([...found.tenants, ...own]);
   /** @type {Row[]} */
   const rows = [];
@@ -199,9 +209,7 @@ function rowsOf(found, turned) {
     for (const { each } of keyed) {
       const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
       const open = under.length > 0 && all !== turned.has(each.name);
-      const kept = through.has(each.name) ? undefined : said.get(each.name);
-      const sentence = through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, kept);
-      rows.push({ ...each, depth, below: under.length, open, most, sentence, whole: kept?.sentence ?? "", job: kept?.job ?? null });
+      rows.push(rowOf(each, said.get(each.name), through.get(each.name), depth, under.length, open, tree, most));
       if (open) walk(under, depth + 1);
     }
   }
@@ -209,6 +217,24 @@ function rowsOf(found, turned) {
   const hidden = rows.length > MOST ? `${rows.length - MOST} more rows are not shown.` : "";
   return { rows: rows.slice(0, MOST), hidden };
 }
+
+/**
+ * A job without a tenant, as a tenant of its own.
+ * @type {(job: any, said: any) => Held}
+ */
+const alone = remember((job, { guaranteed = null, shortfall = 0 } = {}) => ({
+  ...job,
+  parent: undefined,
+  guaranteed,
+  shortfall: job.fair === null ? null : shortfall,
+}));
+
+/** @type {(each: Held, said: import("./causes.js").Kept | undefined, through: string | undefined, depth: number, below: number, open: boolean, tree: boolean, most: number) => Row} */
+const rowOf = remember((each, said, through, depth, below, open, tree, most) => {
+  const kept = through === undefined ? said : undefined;
+  const sentence = through === undefined ? why(each, kept) : `is short through ${through}`;
+  return { ...each, depth, below, open, tree, most, sentence, whole: kept?.sentence ?? "", job: kept?.job ?? null };
+});
 
 /** How short it is itself: of what is guaranteed, of what is fair, and whether it waits. @param {Held} each */
 function mineOnly(each) {
@@ -261,25 +287,29 @@ function many(tasks) {
   return tasks >= 1e9 ? "∞" : tasks;
 }
 
-/** @param {Row} row */
+/**
+ * Where on the bar are what it holds, is guaranteed, is fair, and asks for, to half a pixel.
+ * @param {Row} row
+ */
+function places({ share: held, guaranteed, fair, asked, shortfall, most }) {
+  return [held, shortfall ? guaranteed : held, guaranteed, fair, asked].map((value) => (value === null ? null : Math.round((2 * WIDTH * Math.min(value, 1.01 * most)) / most) / 2));
+}
+
+/** What the numbers beside it say, drawn. @param {Row} row */
 function bar(row) {
-  const at = (/** @type {number | null} */ value) => (WIDTH * Math.min(value ?? 0, row.most)) / row.most;
-  const held = at(row.share);
-  const owed = at(row.guaranteed);
-  const words = [`${row.name} holds ${share(row.share)}`, `fair ${share(row.fair)}`];
-  if (row.shortfall) words.push(`short of ${share(row.shortfall)}`);
-  if (row.waiting) words.push(`${counted(row.waiting, "task")} waiting`);
-  const line = (/** @type {number} */ x, /** @type {number} */ y1, /** @type {number} */ y2, /** @type {string} */ kind) =>
-    svg("line", { x1: x, x2: x, y1, y2, class: kind });
-  const inside = (/** @type {number} */ x) => Math.min(Math.max(x, 1.5), WIDTH - 1.5);
+  const [held, owed, guaranteed, fair, asked] = places(row);
+  const line = (/** @type {number} */ x, /** @type {number} */ y1, /** @type {number} */ y2, /** @type {string} */ kind) => {
+    const inside = Math.min(Math.max(x, 1.5), WIDTH - 1.5);
+    return svg("line", { x1: inside, x2: inside, y1, y2, class: kind });
+  };
   return svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": words.join(", ") },
-    svg("rect", { y: 6, width: at(row.asked), height: 14, fill: "url(#hatch)" }),
-    svg("rect", { y: 6, width: held, height: 14, fill: paints([row.name]).paint.get(row.name) }),
-    row.shortfall && owed > held ? svg("rect", { x: held, y: 6, width: owed - held, height: 14, class: "missing" }) : null,
-    row.guaranteed ? line(inside(owed), 19, 25, "notch") : null,
-    row.fair === null ? null : line(inside(at(row.fair)), 1, 25, "tick"),
-    Math.max(row.share ?? 0, row.fair ?? 0) > row.most ? svg("path", { d: `M${WIDTH - 16} 4l-5 18h5l5-18z`, class: "cut" }) : null,
+    { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { y: 6, width: asked ?? 0, height: 14, fill: "url(#hatch)" }),
+    svg("rect", { y: 6, width: held ?? 0, height: 14, fill: paints([row.name]).paint.get(row.name) }),
+    owed !== null && owed > (held ?? 0) ? svg("rect", { x: held ?? 0, y: 6, width: owed - (held ?? 0), height: 14, class: "missing" }) : null,
+    guaranteed ? line(guaranteed, 19, 25, "notch") : null,
+    fair === null ? null : line(fair, 1, 25, "tick"),
+    Math.max(held ?? 0, fair ?? 0) > WIDTH ? svg("path", { d: `M${WIDTH - 16} 4l-5 18h5l5-18z`, class: "cut" }) : null,
   );
 }

@@ -2,14 +2,15 @@
 /** Time: a small drawing for each tenant, its share against its fair share, what it lacks shaded;
  * a click shows all tenants at that moment. */
 
-import { fitted, html, svg } from "../draw.js";
+import { fitted, html } from "../draw.js";
 import { readable, share } from "../numbers.js";
+import { HIGH, drawn, lacked } from "../past.js";
 import { read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
 import { clock, lasting } from "../live/times.js";
 import { concerns, lines, listed } from "./marks.js";
 
-/** @typedef {{time: number, share: number | null, fair: number | null, running: number, waiting: number}} Point */
+/** @typedef {import("../past.js").Point & {running: number, waiting: number}} Point */
 /** @typedef {{name: string, points: Point[]}} Past */
 /** @typedef {{since: number, until: number, tenants: Past[]}} History */
 
@@ -24,7 +25,6 @@ const SPANS = /** @type {const} */ ([
 ]);
 
 const POINTS = 200;
-const HIGH = 74;
 const FEW = 60;
 
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
@@ -69,7 +69,7 @@ export function time(page) {
     shown.sort((a, b) => lacked(b) - lacked(a));
     const { since, until } = history;
     drawings.replaceChildren(
-      ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, most, width, marks, chosen, colour: colour.get(past.name) ?? "" }, choose)),
+      ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, most, width, chosen, colour: colour.get(past.name) ?? "" }, choose, (x) => lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH))),
       shown.length > FEW ? html("p", { class: "soft" }, `${shown.length - FEW} more tenants: write a part of their names above.`) : "",
       shown.length ? "" : html("p", { class: "soft" }, "Nothing is recorded of that time."),
     );
@@ -114,85 +114,6 @@ export function time(page) {
       return Math.max(2, length / POINTS);
     },
   };
-}
-
-/**
- * @param {Past} past
- * @param {{since: number, until: number, most: number, width: number, colour: string, chosen: number | null,
- *   marks: import("./marks.js").Mark[]}} frame
- * @param {(when: number) => void} choose
- */
-function drawn(past, { since, until, most, width, colour, chosen, marks }, choose) {
-  /** @param {number} when */
-  const x = (when) => (width * (when - since)) / (until - since || 1);
-  /** @param {number} value */
-  const y = (value) => HIGH - 6 - ((HIGH - 12) * Math.min(value, 1.05 * most)) / most;
-  const last = past.points[past.points.length - 1];
-  const lack = past.points.filter((one) => one.share !== null && one.fair !== null && one.fair - one.share > 1e-9).length;
-  const drawing = svg(
-    "svg",
-    {
-      viewBox: `0 0 ${width} ${HIGH}`,
-      class: "past",
-      role: "img",
-      "aria-label": `${past.name}: share ${share(last?.share)}, fair ${share(last?.fair)}; below its fair share at ${lack} of ${past.points.length} moments`,
-      onclick: (/** @type {MouseEvent} */ event) => {
-        const box = drawing.getBoundingClientRect();
-        choose(since + ((until - since) * (event.clientX - box.left)) / box.width);
-      },
-    },
-    svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "floor" }),
-    svg("path", { d: gap(past.points, x, y), class: "lack" }),
-    svg("path", { d: line(past.points, (one) => one.fair, x, y), class: "fair-line" }),
-    svg("path", { d: line(past.points, (one) => one.share, x, y), class: "share-line", stroke: colour }),
-    lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH),
-    chosen === null ? null : svg("line", { x1: x(chosen), x2: x(chosen), y1: 0, y2: HIGH, class: "chosen-moment" }),
-  );
-  return html("figure", {}, html("figcaption", {}, past.name, html("span", { class: "soft" }, ` ${share(last?.share)} of ${share(last?.fair)}`)), drawing);
-}
-
-/** What a tenant lacked in all of the time. @param {Past} past */
-function lacked({ points }) {
-  return points.reduce((sum, { share: has, fair }) => sum + (has === null || fair === null ? 0 : Math.max(fair - has, 0)), 0);
-}
-
-/**
- * The parts of a line between moments of which nothing is known.
- * @param {Point[]} points
- * @param {(one: Point) => number | null} of
- * @param {(when: number) => number} x
- * @param {(value: number) => number} y
- */
-function line(points, of, x, y) {
-  let pen = false;
-  let path = "";
-  for (const one of points) {
-    const value = of(one);
-    if (value === null) {
-      pen = false;
-      continue;
-    }
-    // A share holds until the next one: no slopes.
-    path += pen ? `H${x(one.time).toFixed(1)}V${y(value).toFixed(1)}` : `M${x(one.time).toFixed(1)} ${y(value).toFixed(1)}`;
-    pen = true;
-  }
-  return path;
-}
-
-/**
- * What is between share and fair share where the first is less.
- * @param {Point[]} points
- * @param {(when: number) => number} x
- * @param {(value: number) => number} y
- */
-function gap(points, x, y) {
-  let path = "";
-  for (let index = 0; index + 1 < points.length; index += 1) {
-    const { share: has, fair, time: from } = points[index];
-    if (has === null || fair === null || fair - has <= 1e-9) continue;
-    path += `M${x(from).toFixed(1)} ${y(fair).toFixed(1)}H${x(points[index + 1].time).toFixed(1)}V${y(has).toFixed(1)}H${x(from).toFixed(1)}Z`;
-  }
-  return path;
 }
 
 /**

@@ -20,6 +20,7 @@ export function whatIf(page) {
   const made = changesOf(page.query);
   const form = tryForm({ tenants: [], job: null, made }, (changes) => page.put(changes));
   let asked = !Object.values(made).some((texts) => texts.length);
+  const loading = html("p", { class: "soft", role: "status" }, "Reading weights, and what would be fair now …");
   return {
     title: "What if",
     element: html(
@@ -27,10 +28,12 @@ export function whatIf(page) {
       { class: "what-if" },
       html("h1", {}, "What if?"),
       html("p", { class: "soft" }, "Nothing is changed: the present jobs are shared twice, as things are and as they would be."),
+      loading,
       html("div", { class: "beside" }, form.element, form.answer),
     ),
     async read(signal) {
       await form.load(signal);
+      loading.hidden = true;
       if (!asked) {
         asked = true; // whoever comes by a link to a change wants to see what it does
         await form.ask();

@@ -30,6 +30,9 @@ JOB_FIELDS = (
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
+READ_FIELDS = (*JOB_FIELDS, "comment")
+"""All that is read of a live job: by its comment a job of ours is known, which is not saved."""
+
 RECORDED = ("22.05", "24.11", "26.05")
 """The versions whose outputs were recorded, and are read."""
 
@@ -111,7 +114,7 @@ def _slim_job(value: dict[str, Any]) -> Any:
     """The fields of a job's row that are read; of any other value its plain shape."""
     if JOB_FIELDS[0] not in value:
         return plain(value)
-    return {field: value[field] for field in JOB_FIELDS if field in value}
+    return {field: value[field] for field in READ_FIELDS if field in value}
 
 
 def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:

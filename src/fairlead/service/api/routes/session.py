@@ -26,7 +26,9 @@ async def session(context: Enter) -> Response:
             return context.answer(Session())
         caller = caller_of(holder)
     me = await context.read(lambda view: told_me(view, caller))
-    return context.answer(Session(me=me, graphs=context.api.settings.graphs or None))
+    settings = context.api.settings
+    others = list(settings.addresses)
+    return context.answer(Session(me=me, graphs=settings.graphs or None, addresses=others))
 
 
 async def sign_in(context: Enter) -> Response:
