@@ -59,7 +59,7 @@ def main() -> int:
             shown.get_by_role("navigation").wait_for()
             for name, (view, part, whole) in LIVE.items():
                 shown.goto(f"{url}/#{view}")
-                shown.locator(whole).first.wait_for(timeout=120_000)
+                shown.locator(whole).first.wait_for(state="attached", timeout=120_000)
                 shown.locator(part).screenshot(path=PICTURES / f"{name}.png")
         browser.close()
     return 0

@@ -103,6 +103,7 @@ def test_a_folder_keeps_runs_that_are_not_done_again(
     folder = out / "tsf,scarce-last,0"
     assert sorted(path.name for path in folder.iterdir()) == [
         "jobs.parquet",
+        "moment.yaml",
         "run.json",
         "shares.parquet",
         "tasks.parquet",

@@ -81,7 +81,6 @@ def test_what_slurm_cannot_give_is_refused_with_a_reason(bed: SlurmBed) -> None:
 def test_jobs_of_others_count_as_taken_and_a_full_node_gives_the_task_back(
     bed: SlurmBed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairlead.engines.slurm.placing.rounds.BOUNCE", 4.0)
     engine = bed.engine()
     engine.reconcile([])
     assert cpus(engine, "d3") == 8
@@ -93,6 +92,9 @@ def test_jobs_of_others_count_as_taken_and_a_full_node_gives_the_task_back(
     over = end_of(bed, engine, B)
     assert isinstance(over, Ended)
     assert over.code == 0
+    why = ("squeue", "-h", "-p", "fair", "-o", "%r")
+    wait(bed, lambda: bed.ground.run(*why).strip() == "Resources")
+    monkeypatch.setattr("fairlead.engines.slurm.placing.rounds.BOUNCE", 0.0)
     lost = end_of(bed, engine, A)
     assert isinstance(lost, Lost)
     assert not lost.started
