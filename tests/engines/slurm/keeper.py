@@ -55,6 +55,8 @@ def main() -> None:
     """Does what it is told until the input ends."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Sent to the whole group: its parent ends, then this. What is ignored, daemons would ignore.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     running: dict[str, int] = {}
     starting = threading.Event()  # one that ends at once is not in `running` yet
 

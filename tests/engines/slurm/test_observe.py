@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -161,7 +162,7 @@ def test_what_slurm_runs_is_what_is_known_and_a_kill_doubles_nothing(watch: Watc
     assert replay(store.read()).digest == watch.service.core.digest()
 
 
-def test_what_is_done_by_hand_is_seen(watch: Watch) -> None:
+def test_what_is_done_by_hand_is_seen(watch: Watch, tmp_path: Path) -> None:
     big = ("-N", "2", "--exclusive")  # not understood, and in the way
     taken = watch.sbatch("-w", "a[1-2]", *big)
     ours = watch.sbatch("--gres=gpu:a100:1", "-C", "a100")
@@ -188,7 +189,10 @@ def test_what_is_done_by_hand_is_seen(watch: Watch) -> None:
     watch.until(lambda: "c1" not in machines or machines["c1"].draining)
     run("scontrol", "update", "NodeName=c1", "State=RESUME")
     watch.until(lambda: "c1" in machines and not machines["c1"].draining)
-    quick = watch.sbatch(wrap="exit 3")
+    seen = tmp_path / "seen"  # what comes and goes between two readings is not
+    quick = watch.sbatch(wrap=f"until [ -e {seen} ]; do sleep 0.05; done; exit 3")
+    watch.until(lambda: bool(watch.where(quick)))
+    seen.touch()
     watch.until(lambda: watch.state(quick) is JobState.FAILED)
     assert watch.service.records.task(watch.service.records.names[quick], 0).code == 3
 

@@ -45,7 +45,8 @@ def test_observe_then_order_one_partition_then_back_again(slurm: Ground, tmp_pat
     until(lambda: slurm.run("squeue", "-h", "-t", "R").count("\n") == 1)
     waits = {each: slurm.run(*words, "-p", each, "--wrap=true").strip() for each in ("gpu", "main")}
     try:
-        assert "tenants hold" in run(observe)
+        assert "policy tsf" in run(observe)
+        until(lambda: "tenants hold" in run("fairlead audit --live"))
         assert "SITE" in run(order)
         until(lambda: priority(waits["gpu"]) >= SPACE)
         assert priority(waits["main"]) <= 1
