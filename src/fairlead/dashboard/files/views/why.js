@@ -35,7 +35,7 @@ export function why(page) {
     spellcheck: "false",
     oninput: () => page.again(),
   });
-  const answer = html("div", { class: "found", "aria-live": "polite" });
+  const answer = html("div", { class: "found", "aria-live": "polite" }, name ? html("p", { class: "soft" }, "Looking for what keeps it …") : null);
   const trial = html("section", { class: "trial", hidden: true });
   /** @type {ReturnType<typeof tryForm> | null} */
   let form = null;
