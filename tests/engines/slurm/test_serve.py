@@ -50,7 +50,9 @@ def test_commands_answer_on_a_slurm_that_is_observed_and_then_put_into_order(
         (over,) = shell.json("jobs", "--all")["jobs"]
         assert over["tasks"]["failed"] == 3
     # The other mode goes on with the same state, and back.
+    slurm.wait_until_idle()
     blocks = sbatch("-w", "d1", "-c", "8")
+    until(lambda: slurm.run("squeue", "-h", "-j", blocks, "-o", "%t").strip() == "R")
     waits = sbatch("-w", "d1", "-c", "8")
     order = ("--engine", "slurm", "--mode", "order", "--config", "config.yaml")
     with serving(tmp_path, *order) as served:

@@ -167,6 +167,8 @@ def test_the_reference_has_every_limit_with_its_default() -> None:
         if isinstance(each.default, bool)
         else f"{each.default:g}"
         if isinstance(each.default, float)
+        else str(list(each.default))
+        if isinstance(each.default, tuple)
         else str(each.default)
         for each in fields(ApiSettings)
     }

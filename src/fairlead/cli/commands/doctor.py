@@ -23,6 +23,7 @@ OTHERS = (
     *(
         "address",
         "mode",
+        "partition",
         "listen",
         "tls_cert",
         "tls_key",
