@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
+import pytest
+
 from fairlead.service.api.request_context import OVERTAKEN
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry, JournalError
@@ -79,14 +81,16 @@ def test_an_engine_that_fails_is_said_and_its_outputs_are_to_be_asked_for_again(
     assert stage.get("/v1/jobs/a/tasks/0/output").status == 200
 
 
-def test_a_loop_that_has_ended_is_said(stage: Stage) -> None:
+@pytest.mark.parametrize("tokens_known", [True, False])
+def test_a_loop_that_has_ended_is_said(stage: Stage, tokens_known: bool) -> None:
     def closed(_: object, **_long: bool) -> Awaitable[Any]:
         async def refuse() -> Any:
             raise MailboxClosedError("the service has stopped")
 
         return refuse()
 
-    stage.get("/v1/me")  # the tokens are known
+    if tokens_known:
+        stage.get("/v1/me")
     door: Any = stage.door
     door.read = closed
     for path in ("/v1/jobs", "/v1/ready", "/v1/shares", "/v1/machines"):
@@ -96,10 +100,12 @@ def test_a_loop_that_has_ended_is_said(stage: Stage) -> None:
     assert stage.get("/v1/health").status == 200
 
 
-def test_a_loop_that_does_not_answer_is_not_waited_for_without_end() -> None:
+@pytest.mark.parametrize("tokens_known", [True, False])
+def test_a_loop_that_does_not_answer_is_not_waited_for_without_end(tokens_known: bool) -> None:
     quick = ApiSettings(threads=False, answer_seconds=0.01)
     with Stage(settings=quick) as stage:
-        stage.get("/v1/me")
+        if tokens_known:
+            stage.get("/v1/me")
 
         def silent(_: object, **_long: bool) -> Awaitable[Any]:
             return asyncio.sleep(3600)

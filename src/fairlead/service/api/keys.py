@@ -3,12 +3,12 @@ what one shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fairlead.service.api.neighbours.limits import Buckets
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.service_view import Entrance, ServiceView
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.people import TokenRecord
@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # who signs in by tokens alone needs no cryptography
     from fairlead.service.signin.people import People, Person
 
     Holder = TokenRecord | Person
+
+T = TypeVar("T")
 
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
@@ -34,18 +36,25 @@ KINDS = ("token_made", "token_revoked")
 """Entries after which other tokens are good."""
 
 
+class Reads(Protocol):
+    """Reads the service, and refuses where nobody answers in time."""
+
+    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
+        """What the function finds."""
+
+
 class Keys:
     """The tokens. They are read anew when they are older than a moment, and at once after one was
     made or revoked."""
 
     def __init__(
         self,
-        door: Entrance,
+        api: Reads,
         settings: ApiSettings,
         clock: Callable[[], float],
         people: People | None = None,
     ) -> None:
-        self._door, self._clock, self._people = door, clock, people
+        self._api, self._clock, self._people = api, clock, people
         self._for = settings.tokens_seconds
         self._guesses = Buckets(settings.guess_rate, settings.guess_burst)
         self._tokens: dict[str, TokenRecord] = {}
@@ -75,7 +84,7 @@ class Keys:
     async def _refresh(self, now: float) -> None:
         if self._until is None or now >= self._until or self._read_at != self._changes:
             changes = self._changes
-            self._tokens = await self._door.read(_tokens)
+            self._tokens = await self._api.read(_tokens)
             self._until, self._read_at = now + self._for, changes
             self._tenants.clear()
 
@@ -123,7 +132,7 @@ class Keys:
             ) from error
         tenant = person.tenant
         if tenant is not None and tenant not in self._tenants:
-            if not await self._door.read(lambda view: tenant in view.records.tenants):
+            if not await self._api.read(lambda view: tenant in view.records.tenants):
                 raise RefusalError(
                     ErrorKind.FORBIDDEN,
                     f"you are signed in for the tenant {tenant[:60]!r}, and there is none of that"

@@ -87,7 +87,7 @@ class Api:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.keys = Keys(self.door, settings, self.clock, self.people)
+        self.keys = Keys(self, settings, self.clock, self.people)
         self.by_token = Buckets(settings.token_rate, settings.token_burst)
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
@@ -251,7 +251,7 @@ class RequestContext:
             return False
         try:
             return self.holder is None or await self.api.keys.is_good(self.holder)
-        except MailboxClosedError:
+        except RefusalError:
             return False
 
     async def _read(self, function: Callable[[ServiceView], T], *, long: bool) -> T:
