@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from fairlead.client.client import Client
+from fairlead.client.errors import RefusedError
 from fairlead.client.waiting import wait_for
 from fairlead.wire.jobs import JobState
 from tests.client.answering import Answer, Asked, answering
+
+FOLLOWS = {"Fairlead-Age": "1.500"}
 
 
 def row(number: int, tenant: str, state: str) -> Answer:
@@ -40,3 +44,26 @@ def test_who_waits_waits_for_the_very_job_that_had_the_name(
     with answering(answer) as (url, _), Client(url, "fl_t") as client:
         *_, last = wait_for(client, ["x"], 60)
     assert (last["x"].id, last["x"].state) == (7, JobState.FINISHED)
+
+
+def test_one_that_follows_may_not_have_heard_of_a_job_yet() -> None:
+    looks = [row(7, "vision", "running"), refusal(404, "not_found"), row(7, "vision", "finished")]
+
+    def answer(asked: Asked) -> Answer:
+        if asked.path == "/v1/ready":
+            return Answer(503, b'{"ready": false, "leads": false}', FOLLOWS)
+        if asked.path != "/v1/jobs/x":
+            return replace(refusal(404, "not_found"), headers=FOLLOWS)
+        if not heard:
+            heard.append(asked)
+            return replace(refusal(404, "not_found"), headers=FOLLOWS)
+        return replace(looks.pop(0), headers=FOLLOWS)
+
+    heard: list[Asked] = []
+    with answering(answer) as (url, _), Client(url, "fl_t") as client:
+        *_, last = wait_for(client, ["x"], 60)
+        assert (last["x"].id, last["x"].state) == (7, JobState.FINISHED)
+        assert looks == []
+        heard.clear()
+        with pytest.raises(RefusedError):
+            list(wait_for(client, ["y"], 0.2))

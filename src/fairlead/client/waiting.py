@@ -36,12 +36,21 @@ def wait_for(
     while True:
         open_ = [name for name in names if name not in rows or rows[name].state not in OVER]
         found = find_rows(client, open_)
-        rows |= {name: _same(client, name, found.get(name), rows.get(name)) for name in open_}
+        behind: RefusedError | None = None
+        for name in open_:
+            try:
+                rows[name] = _same(client, name, found.get(name), rows.get(name))
+            except RefusedError as error:
+                if client.age is None:
+                    raise
+                behind = error  # one that follows may not have heard of it yet
         yield rows
-        if all(rows[name].state in OVER for name in names):
+        if all(name in rows and rows[name].state in OVER for name in names):
             return
         left = LONGEST_PAUSE if until is None else until - time.monotonic()
         if left <= 0:
+            if behind is not None:
+                raise behind
             return
         time.sleep(min(pause, left))
         pause = min(LONGEST_PAUSE, 1.5 * pause)

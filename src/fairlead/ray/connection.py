@@ -326,12 +326,15 @@ class Connection:
 
     def _look(self, jobs: list[Job]) -> bool:
         """Finds what is over; whether anything was."""
-        rows = find_rows(self._client(), [job.name for job in jobs])
+        client = self._client()
+        rows = find_rows(client, [job.name for job in jobs])
         moved = False
         for job in jobs:
             row = rows.get(job.name)
             if row is None:
-                self._drop(job, CallError(f"the service knows nothing of job {job.name} any more"))
+                if client.age is None:  # one that follows may not have heard of it yet
+                    sentence = f"the service knows nothing of job {job.name} any more"
+                    self._drop(job, CallError(sentence))
                 continue
             counts = row.tasks
             over = counts.finished + counts.failed + counts.dropped
