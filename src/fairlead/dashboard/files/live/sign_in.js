@@ -27,7 +27,7 @@ export function signIn(signedIn, reason = "") {
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
-    button.disabled = true;
+    button.disabled = told.hidden = true; // what was said is of the last try
     const token = field.value.trim();
     try {
       await request("POST", "/v1/session", { body: { token } });
