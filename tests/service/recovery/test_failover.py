@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx2
@@ -17,11 +17,17 @@ import psutil
 import psycopg
 import pytest
 
+from fairlead.cli.main import parser_of
+from fairlead.cli.serving.maker import ServiceMaker
+from fairlead.cli.serving.plan import plan_of
 from fairlead.client.client import Client
 from fairlead.client.errors import BusyError, NotLeadingError
 from fairlead.client.transport import TAKEOVER
 from fairlead.model.job import Job
 from fairlead.service.journal.leases import RUN_OUT, TRUST
+from fairlead.service.metrics import Metrics
+from fairlead.service.process.clock import wall_clock
+from fairlead.service.recovery.follower import Follower
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
 from tests.service.failovers import Way
@@ -196,6 +202,40 @@ def running(process: int) -> bool:
 
 def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> None:
     assert RUN_OUT + 4 <= 10 < TAKEOVER
+
+
+def test_a_try_to_lead_that_somebody_holds_up_forgets_nothing(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To read the journal again takes the longer the more there is in it: then the silence of who
+    led would count anew, and nobody would lead for twice as long."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    parser, _ = parser_of("serve")
+    words = ["--cluster", str(tmp_path / "cluster.yaml"), "--journal", database, "--state"]
+    plan = plan_of(parser.parse_args([*words, str(tmp_path / "other")]))
+    plan.state.mkdir()
+    with (
+        serving(tmp_path, "--cluster", "cluster.yaml", "--journal", database) as served,
+        psycopg.connect(database) as held,
+        ExitStack() as opened,
+    ):
+        maker = ServiceMaker(plan, Metrics(), [], wall_clock, opened)
+        follower = maker.begin(lambda: None)
+        assert isinstance(follower, Follower)
+        opened.callback(follower.close)
+        known = follower.core
+        served.process.send_signal(signal.SIGSTOP)
+        follower.free = follower.store.standing()
+        held.execute("SELECT 1 FROM journal_head FOR UPDATE")
+        assert maker.lead(follower, follower.free) is None
+        assert "this service cannot yet" in capsys.readouterr().err
+        assert follower.free is None
+        assert follower.core is known is not None
+        held.rollback()
+        service = maker.lead(follower, follower.store.standing())
+        assert service is not None
+        assert service.core is known
+        service.close()
 
 
 def test_one_in_the_background_says_that_it_follows_and_whom(database: str, tmp_path: Path) -> None:
