@@ -286,7 +286,7 @@ def _version(session: Session, path: Path, *, older: bool = False) -> int:
     if whose != APPLICATION or not version:
         raise JournalError(f"{path} is no journal of Fairlead's, but another program's file")
     if version > VERSION:
-        raise JournalError(
+        raise VersionJournalError(
             f"the journal {path} was written by a newer Fairlead (its schema is {version}, known"
             f" is {VERSION}): use that one"
         )
