@@ -411,16 +411,19 @@ def _counted_at_the_end(was: Any) -> Any:
 
     def commit(self: Any, pending: PendingStep) -> bool:
         late: list[tuple[list[int], list[int]]] = []
-        whole = committing.fold
 
-        def part(records: Records, entry: Entry, content: Any) -> None:
-            counts = records.names[entry.body["job"]].counts if entry.kind == "launch" else []
-            before = list(counts)
-            whole(records, entry, content)
-            late.append((counts, [now - then for now, then in zip(counts, before, strict=True)]))
-            counts[:] = before
+        def part(whole: Any) -> Any:
+            def fold(records: Records, entry: Entry, content: Any) -> None:
+                counts = records.names[entry.body["job"]].counts if entry.kind == "launch" else []
+                before = list(counts)
+                whole(records, entry, content)
+                more = [now - then for now, then in zip(counts, before, strict=True)]
+                late.append((counts, more))
+                counts[:] = before
 
-        with _instead((committing, "fold", lambda _: part))():
+            return fold
+
+        with _instead((committing, "fold", part))():
             done = bool(was(self, pending))
         for counts, more in late:
             counts[:] = [count + some for count, some in zip(counts, more, strict=True)]

@@ -227,11 +227,12 @@ def test_a_try_to_lead_that_somebody_holds_up_forgets_nothing(
         opened.callback(follower.close)
         known = follower.core
         served.process.send_signal(signal.SIGSTOP)
-        follower.free = follower.store.standing()
+        gone = follower.free = follower.store.standing()
         held.execute("SELECT 1 FROM journal_head FOR UPDATE")
-        assert maker.lead(follower, follower.free) is None
+        assert maker.lead(follower, gone) is None
         assert "this service cannot yet" in capsys.readouterr().err
-        assert follower.free is None
+        follower.step(0)
+        assert follower.free != gone
         assert follower.core is known is not None
         held.rollback()
         service = maker.lead(follower, follower.store.standing())
@@ -329,28 +330,30 @@ def test_one_that_a_newer_one_overtook_ends_with_a_sentence_and_writes_nothing(
         folder.mkdir()
         (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
     words = ("--cluster", "cluster.yaml", "--journal", database)
-    with serving(folders[0], *words) as old:
-        with newer(folders[1], *words, "--state", "state") as url:
-            until(lambda: follows(url, old.url))
-            old.process.send_signal(signal.SIGSTOP)
-            until(lambda: leads(url))
-            old.process.send_signal(signal.SIGCONT)
-            rest, _ = old.process.communicate(timeout=240)
-            assert old.process.returncode == 2, rest
-            assert "as version 9.9 of Fairlead wrote it" in rest.splitlines()[-1]
-            assert rest.count("use the newer one") == 1
-            assert "Traceback" not in rest
-            reader = open_reader(database)
-            before = [entry for entry in reader.read() if entry.kind == "service_started"]
-            again = fairlead(folders[0], "serve", *words, "--listen", "127.0.0.1:0")
-            assert again.returncode == 2
-            assert "use the newer one" in again.stderr
-            assert [e for e in reader.read() if e.kind == "service_started"] == before
-            reader.close()
-            token = (old.state / "admin-token").read_text().strip()
-            with Client(url, token) as client:
-                client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
-                until(lambda: client.job("x").state is JobState.FINISHED)
+    with (
+        serving(folders[0], *words) as old,
+        newer(folders[1], *words, "--state", "state") as url,
+    ):
+        until(lambda: follows(url, old.url))
+        old.process.send_signal(signal.SIGSTOP)
+        until(lambda: leads(url))
+        old.process.send_signal(signal.SIGCONT)
+        rest, _ = old.process.communicate(timeout=240)
+        assert old.process.returncode == 2, rest
+        assert "as version 9.9 of Fairlead wrote it" in rest.splitlines()[-1]
+        assert rest.count("use the newer one") == 1
+        assert "Traceback" not in rest
+        reader = open_reader(database)
+        before = [entry for entry in reader.read() if entry.kind == "service_started"]
+        again = fairlead(folders[0], "serve", *words, "--listen", "127.0.0.1:0")
+        assert again.returncode == 2
+        assert "use the newer one" in again.stderr
+        assert [e for e in reader.read() if e.kind == "service_started"] == before
+        reader.close()
+        token = (old.state / "admin-token").read_text().strip()
+        with Client(url, token) as client:
+            client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+            until(lambda: client.job("x").state is JobState.FINISHED)
 
 
 def test_one_that_waits_for_the_database_can_be_stopped(database: str, tmp_path: Path) -> None:

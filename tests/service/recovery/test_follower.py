@@ -334,7 +334,7 @@ def test_where_a_newer_one_leads_it_says_so_and_writes_nothing(
     pair.service = pair.lead(None, None)
     pair.submit(job("y"))
     last = pair.service.store.last()
-    with pytest.raises(VersionJournalError, match=r"as version 9\.9 of Fairlead wrote it.*newer one"):
+    with pytest.raises(VersionJournalError, match=r"version 9\.9 of Fairlead wrote it.*newer one"):
         pair.look()
     with pytest.raises(VersionJournalError, match=r"use the newer one"):
         follower.begin_again()

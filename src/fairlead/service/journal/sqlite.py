@@ -11,7 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    NoJournalError,
+    VersionJournalError,
+)
 from fairlead.service.journal.lock import Lock
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
