@@ -81,5 +81,5 @@ def measured(function: Callable[[_Part], _Done], part: _Part) -> tuple[bytes, fl
 
 def processor_seconds() -> float:
     """Processor time of this process and of those that it waited for."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system

@@ -78,13 +78,14 @@ def draw_plot(
     # A salt of its own: plots stand in one page, and what they refer to by a name must not mix.
     with mpl.rc_context({**STYLE, "svg.hashsalt": f"fairlead {name}"}):
         figure = Figure(figsize=size, layout="constrained")
-        canvas = FigureCanvasAgg(figure)
+        FigureCanvasAgg(figure)
         draw(figure)
         figure.draw_without_rendering()  # finds the places of all, once for both files
         figure.set_layout_engine("none")
         png, svg = io.BytesIO(), io.StringIO()
-        figure.set_dpi(RESOLUTION)
-        _few_shades(canvas).save(png, format="PNG", optimize=True)
+        figure.savefig(
+            png, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}
+        )
         # The resolution is that of what an SVG holds as an image: clouds of many points.
         figure.savefig(
             svg,
@@ -93,15 +94,17 @@ def draw_plot(
             transparent=True,
             metadata={"Date": None, "Creator": None},
         )
-    return Plot(name, title, caption, png.getvalue(), svg.getvalue())
+    return Plot(name, title, caption, _few_shades(png.getvalue()), svg.getvalue())
 
 
-def _few_shades(canvas: FigureCanvasAgg) -> Image.Image:
-    """What is drawn on the canvas, in few colours, each the nearest."""
-    canvas.figure.set_facecolor("white")
-    canvas.draw()
-    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    return pixels.quantize(SHADES, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+def _few_shades(png: bytes) -> bytes:
+    """The same picture in few colours, each the nearest."""
+    few = Image.open(io.BytesIO(png)).convert("RGB")
+    file = io.BytesIO()
+    few.quantize(SHADES, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+        file, format="PNG", optimize=True
+    )
+    return file.getvalue()
 
 
 def lines(

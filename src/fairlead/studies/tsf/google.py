@@ -229,7 +229,7 @@ def _rows(rule: str, found: Sequence[Repetition]) -> list[Row]:
             row = whether(
                 f"{claim} hardly faster under TSF",
                 max(map(abs, values)) < LITTLE,
-                "perhaps because jobs of one task are among them, which wait for their machines",
+                "perhaps jobs of one task, which are among them, wait for their machines",
                 shown=shown,
             )
         else:
@@ -247,7 +247,7 @@ def _rows(rule: str, found: Sequence[Repetition]) -> list[Row]:
         whether(
             f"Figure 11 ({when}): most tasks wait less under TSF than under each of the others",
             min(sooner[p][0] for p in OTHERS.values()) > 0.5,
-            "perhaps because all policies keep machines busy, so that what one job's tasks wait"
+            "perhaps all policies keep machines busy, so that what one job's tasks wait"
             " less another's wait more",
             shown=words,
         ),
