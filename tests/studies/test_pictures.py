@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.studies.pictures.charts import HATCHES, Cloud, bars, points
-from fairlead.studies.pictures.picture import Picture, drawn, rounded, styled
+from fairlead.studies.pictures.picture import Picture, drawn, named, rounded, styled
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 150_000
@@ -43,6 +43,11 @@ def test_a_cloud_of_many_points_is_an_image_in_an_svg() -> None:
 def test_numbers_of_an_svg_are_short() -> None:
     path = '<path d="M 12.345678 -0.123456 L 7 3.5"/>'
     assert rounded(path) == '<path d="M 12.3 -0.1235 L 7 3.5"/>'
+
+
+def test_names_that_nothing_refers_to_are_left_out() -> None:
+    svg = '<g id="a"/><clipPath id="b"/><g clip-path="url(#b)" id="c.1"/><use href="#d"/>'
+    assert named(svg) == '<g/><clipPath id="b"/><g clip-path="url(#b)"/><use href="#d"/>'
 
 
 def test_styles_that_occur_again_are_written_once() -> None:

@@ -15,7 +15,7 @@ FASTER, FASTER_YET = 1.0, 10.0
 """Times as fast as the simulated run: task times and arrivals are scaled alike."""
 
 BETWEEN_TASKS = (
-    "perhaps because a core is empty from the end of a task until a process of the next runs, and"
+    "perhaps a core is empty from the end of a task until a process of the next runs, and"
     " Hadoop, which may use all nodes, finds other ones meanwhile"
 )
 
@@ -31,12 +31,11 @@ def run(setting: Setting) -> Findings:
         pictures=(
             Picture(
                 "Cores of each framework over time, live",
-                f"A service with the local engine; every time is scaled down by {faster:g}, and"
-                " drawn as if it were not.",
+                f"A service with the local engine; a second of the picture is {1 / faster:g} s.",
                 panels(found),
             ),
         ),
-        notes=(f"A second of the picture is {1 / faster:g} s; nodes have {cores} of 8 cores.",),
+        notes=(f"Nodes have {cores} of 8 cores: every task is a process of this machine.",),
         seeds=(SEED,),
     )
 
@@ -47,7 +46,7 @@ STUDY = About(
     shows="The simulated run once more by a service with the local engine, which starts a process"
     " for each task; it sleeps. Each framework reaches its share within five seconds of joining.",
     assumes=(
-        "Tasks take one core and 2 s in the mean, within 20%; all times are scaled down alike.",
+        "Tasks take one core and 2 s in the mean, within 20%.",
         "A share counts as reached at 90% of it.",
     ),
     weight=10.0,

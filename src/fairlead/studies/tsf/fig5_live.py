@@ -72,7 +72,7 @@ def shares_over_time(work: Workload, faster: float) -> Shares:
 STUDY = About(
     figure="Table II and Figure 5, live",
     title="four jobs over time, on the local engine",
-    shows="The paper's run was real: a Mesos cluster of fifty nodes. This one is, too, but for what"
+    shows="The paper's run was real: Mesos on fifty nodes of EC2. This one is, too, but for what"
     " tasks do: a service with fifty machines of the local engine starts a process for each of the"
     " 1,350 tasks, which sleeps. The claims are those of the simulated run.",
     assumes=(
