@@ -38,11 +38,6 @@ def _on(*kinds: str) -> tuple[str, ...]:
     return tuple(node for node in NODES if node.rpartition("-")[0] in kinds)
 
 
-def _tasks(cores: float, seconds: float) -> int:
-    """Tasks that so many cores run in this time."""
-    return int(cores * seconds / MEAN)
-
-
 ON = {
     "Hadoop": None,
     "Spark": _on("memory"),
@@ -51,15 +46,20 @@ ON = {
 }
 
 
-def frameworks(cores: int, seed: int) -> Workload:
-    """The four frameworks on nodes of so many cores, each with as much work as keeps it there."""
-    everything = len(NODES) * cores
+def frameworks(cores: int, seed: int, mean: float = MEAN) -> Workload:
+    """The four frameworks on nodes of so many cores, each with as much work as keeps it there, in
+    tasks of so many seconds."""
+
+    def tasks(part: float, seconds: float) -> int:
+        """Tasks that this part of all cores runs in this time."""
+        return int(part * len(NODES) * cores * seconds / mean)
+
     jobs = (
-        Load("Hadoop", _tasks(everything, 400), (1,), MEAN),
-        Load("Spark", _tasks(everything / 4, 400), (1,), MEAN, start=30, on=ON["Spark"]),
-        Load("CUDA", _tasks(everything / 4, 180), (1,), MEAN, start=65, on=ON["CUDA"]),
-        Load("MPI", _tasks(everything / 4, 130), (1,), MEAN, start=100, on=ON["MPI"]),
-        Load("MPI again", _tasks(everything * 3 / 8, 60), (1,), MEAN, start=305, on=ON["MPI"]),
+        Load("Hadoop", tasks(1, 400), (1,), mean),
+        Load("Spark", tasks(1 / 4, 400), (1,), mean, start=30, on=ON["Spark"]),
+        Load("CUDA", tasks(1 / 4, 180), (1,), mean, start=65, on=ON["CUDA"]),
+        Load("MPI", tasks(1 / 4, 130), (1,), mean, start=100, on=ON["MPI"]),
+        Load("MPI again", tasks(3 / 8, 60), (1,), mean, start=305, on=ON["MPI"]),
     )
     one = (Resource("cpu", Fraction(1)),)
     return workload("frameworks", one, NODES, np.full((len(NODES), 1), cores), jobs, seed)
@@ -148,8 +148,9 @@ def held(seed: int) -> Floats:
 
 
 def _until(cores: Floats, start: int, wanted: float) -> float:
-    """Seconds from the start until so many cores are held."""
-    return float(np.flatnonzero(cores[start:] >= wanted)[0])
+    """Seconds from the start until so many cores are held; to the end, if they never are."""
+    found = np.flatnonzero(cores[start:] >= wanted)
+    return float(found[0]) if len(found) else float(len(cores) - start)
 
 
 def _exact() -> list[Row]:
