@@ -127,7 +127,7 @@ class SlurmModel:
         self.mind.scripts[number] = job.script
         return number
 
-    def change(self, lines: Sequence[str]) -> None:
+    def change(self, lines: Sequence[str]) -> bool:
         fault = self._reach("change") if lines else None
         if fault in ("half", "half killed"):  # some of them arrive
             for line in lines[: len(lines) // 2]:
@@ -136,6 +136,7 @@ class SlurmModel:
         for line in lines:
             self._change(line)
         self._fail(fault)
+        return True
 
     def _change(self, line: str) -> None:
         """A line of `scontrol`, by somebody who may."""

@@ -28,8 +28,8 @@ PASSING = (
 )
 """Words of refusals that say nothing of the job: the same is asked again later."""
 
-NO_RIGHT = "Access/permission denied"
-"""Slurm's words where a user may not do this, whatever the job."""
+NO_RIGHT = ("Access/permission denied", "Unspecified error")
+"""Words of Slurm, and of `job_submit.lua`, where a user may not do this, whatever the job."""
 
 
 class RefusedError(FairleadError):
@@ -54,9 +54,9 @@ class Controller(Protocol):
     def submit(self, job: Submission) -> int:
         """Submits it; its number. Raises RefusedError where Slurm does not want it."""
 
-    def change(self, lines: Sequence[str]) -> None:
-        """Lines of `scontrol`, in one command. One that Slurm refuses changes nothing; that this
-        user may not write them is an EngineError."""
+    def change(self, lines: Sequence[str]) -> bool:
+        """Lines of `scontrol`, in one command. One that Slurm refuses changes nothing; False: this
+        user may not write one of them."""
 
     def cancel(self, numbers: Sequence[int]) -> None:
         """Cancels these jobs; those that are over already are nothing."""
@@ -87,11 +87,13 @@ class Commands:
             raise EngineError(f"sbatch says {done.stdout[:100]!r} instead of a number")
         return int(number[0])
 
-    def change(self, lines: Sequence[str]) -> None:
-        if lines:
-            done = _run(("scontrol",), "".join(f"{line}\n" for line in lines))
-            if any(each in done.stderr for each in (*PASSING, NO_RIGHT)):
-                raise EngineError(f"scontrol failed: {done.stderr.strip()[-300:]}")
+    def change(self, lines: Sequence[str]) -> bool:
+        if not lines:
+            return True
+        done = _run(("scontrol",), "".join(f"{line}\n" for line in lines))
+        if any(each in done.stderr for each in PASSING):
+            raise EngineError(f"scontrol failed: {done.stderr.strip()[-300:]}")
+        return not any(each in done.stderr for each in NO_RIGHT)
 
     def cancel(self, numbers: Sequence[int]) -> None:
         if numbers:

@@ -132,7 +132,12 @@ class Rounds:
         """Releases users' own jobs whose turn it is."""
         with self._lock:
             lines = self.adopted.lines(self._limit - len(self.picture.jobs))
-        self._controller.change(lines)
+        if not self._controller.change(lines):
+            with self._lock:
+                self._tell(
+                    "Slurm does not let this service change jobs of its users, which wait: it must"
+                    " be an operator, and one of the placers of job_submit.lua"
+                )
 
     def _find(self, assignment: Assignment, rows: dict[Attempt, SlurmJob]) -> bool:
         """Finds an attempt; False: it never started, and now never will."""
