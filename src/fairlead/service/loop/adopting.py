@@ -48,7 +48,7 @@ from fairlead.service.requests import (
 )
 
 WORK = ("demand", "tenant", "where", "machines", "exclude", "spread", "gang")
-"""What makes two jobs ask for the same."""
+"""The parts of a job that are equal where two jobs ask for the same."""
 
 HERE = (ForgetJob, ForgetJobs, MakeToken, RevokeToken)
 """Requests that change nothing but what is known here."""
