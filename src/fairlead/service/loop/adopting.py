@@ -73,8 +73,8 @@ class Adoption:
         self._standing: dict[str, Standing] = {}
 
     def said(self, name: str) -> str:
-        """What the cluster's own scheduler says of a job; empty where nothing, as of one that waits
-        no more where that places alone."""
+        """The cluster's own scheduler's sentence on a job; empty where it has none, as of one that
+        waits no more where that places alone."""
         seen = self._seen.get(name)
         return "" if seen is None or (self._alone and not seen.waiting) else seen.said
 
@@ -114,8 +114,8 @@ class Adoption:
         return Refused(Wrong.CONFLICT, said)
 
     def part_of(self, step: Step) -> Callable[[Decision], Mapping[str, Any]]:
-        """What the records need of the step's launches of jobs of the cluster's own: the part of
-        it that each task is, those that waited first before others, a gang in one."""
+        """Says of the step's launches of jobs of the cluster's own which part of it each task is:
+        those that waited first before others, a gang in one."""
         chosen: dict[str, Iterator[str]] = {}
 
         def more(decision: Decision) -> Mapping[str, Any]:

@@ -113,7 +113,7 @@ def end_parts(step: Step, name: str, standing: Standing, seen: SeenJob) -> None:
 
 
 def _start(step: Step, name: str, standing: Standing, part: Part) -> None:
-    """What was launched here runs, if that is news."""
+    """Takes down that a part runs which was launched here, if that is news."""
     found = []
     for held in standing.held[part.name]:
         if held.launched:

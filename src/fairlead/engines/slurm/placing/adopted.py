@@ -125,7 +125,7 @@ class Adopted:
         self.look(picture)
 
     def look(self, picture: Picture) -> None:
-        """What was read last, and what it says of all that was launched."""
+        """Takes in what was read last, and ends what does not go on by it."""
         self._index(picture)
         self._readings += 1
         for key, given in list(self._given.items()):
@@ -173,7 +173,7 @@ class Adopted:
         }
 
     def lines(self, room: int) -> list[str]:
-        """What Slurm is to be told, as lines of `scontrol`. `room`: elements that may become jobs
+        """The lines of `scontrol` that are to be written now. `room`: elements that may become jobs
         of their own, which an array's are once they are released."""
         found: list[str] = []
         released = 0
@@ -201,7 +201,7 @@ class Adopted:
         return found
 
     def _put_back(self) -> list[str]:
-        """What waits and was released once is held again, as its user asked for it."""
+        """Lines by which jobs that wait and were released once are held, as their users asked."""
         found = []
         for key, job in self._rows.items():
             mark = _mark(job)
@@ -355,7 +355,7 @@ def _is_to_be_held(given: Given) -> bool:
 
 
 def _mark(job: SlurmJob) -> re.Match[str] | None:
-    """What was written on a job when it was released; None where that was put back."""
+    """The words that were written on a job when it was released; None where it has none."""
     return MARK.fullmatch(job.remark)
 
 
