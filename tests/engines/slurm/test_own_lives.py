@@ -21,7 +21,7 @@ __all__ = ["fixture_bed"]
 
 pytestmark = pytest.mark.slow
 
-LIVES = 3
+LIVES = 4
 """So many are lived through at `--cases 1`."""
 
 
