@@ -131,7 +131,7 @@ def _rows(by: dict[tuple[str, str], tuple[Broken, ...]]) -> list[Row]:
             "tsf",
             envy,
             True,
-            "TSF is free of envy for tenants of one job each; these users have up to 129",
+            "perhaps these users' many jobs (up to 129) do: TSF is free of envy for one job each",
         ),
         (USERS, "tsf", split, True, ""),
     ]
