@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fairlead.simulation.workload import Workload
 
 Alike = tuple[int, bytes, bytes, bool]
-"""What jobs that are alike have in common: the tenant's index (-1: none), the demand, the bits of
-the terms, and whether each task needs a machine of its own."""
+"""The features that jobs have in common that are alike: the tenant's index (-1: none), the demand,
+the bits of the terms, and whether each task needs a machine of its own."""
 
 
 def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, ...]]:
