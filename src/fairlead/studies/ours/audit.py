@@ -177,7 +177,7 @@ STUDY = About(
         "A pair envies if one could run more with what the other holds.",
         (
             "On Google's machines three policies are judged. Per-machine DRF was stopped after two"
-            " and a half minutes of a busy machine; each other takes at most 13 s of a processor."
+            " and a half minutes of a busy machine; each other takes at most 20 s of a processor."
         ),
     ),
     weight=60.0,
