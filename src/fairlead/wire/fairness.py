@@ -263,13 +263,14 @@ class Shortfall(ResponseBody):
     since: Moment | None = Field(default=None, description="without a gap; null: just now")
     cause: str = Field(description="a word: what keeps it from its share")
     counts: dict[str, Count] = Field(
-        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+        default_factory=dict, description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone"
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,
         description="resources of which too little is free, with the machines of which that is so",
     )
     able: Count = Field(default=0, description="machines that could run its job when empty")
+    machines: str = Field(default="", description="these by their names, where that is short")
     sentence: str = ""
 
 
@@ -286,13 +287,14 @@ class BelowFair(ResponseBody):
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
     counts: dict[str, Count] = Field(
-        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+        default_factory=dict, description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone"
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,
         description="resources of which too little is free, with the machines of which that is so",
     )
     able: Count = Field(default=0, description="machines that could run its job when empty")
+    machines: str = Field(default="", description="these by their names, where that is short")
     sentence: str = ""
 
 
