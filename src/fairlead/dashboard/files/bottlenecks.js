@@ -7,6 +7,7 @@ import { amount, counted, share } from "./numbers.js";
 import { called, few, prices, scarcest, short } from "./picture.js";
 
 const THICK = 18;
+const TELEPHONE = 600;
 
 /** Lines past which those that only could be are left out, but for the class that is chosen. */
 const MANY = 150;
@@ -63,7 +64,8 @@ export function bottlenecks(picture, paint, colour, more) {
  * @param {(index: number) => void} choose
  */
 function graph(picture, paint, colour, dear, chosen, width, choose) {
-  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * 0.64)];
+  const narrow = width < TELEPHONE;
+  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * (narrow ? 0.52 : 0.64))];
   /** @type {(string | null)[]} */
   const tenants = [...picture.drawn];
   if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
@@ -107,6 +109,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
     const y = line(index, picture.classes.length);
     const price = dear[index]?.price ?? 0;
     const name = `${counted(each.count, "machine")} · ${each.machines}`;
+    const shown = narrow ? `${each.count} × ${each.machines}` : name;
     /** @param {Event} event */
     const pick = (event) => {
       if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
@@ -118,7 +121,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
       { class: "choice", tabindex: 0, role: "button", "aria-pressed": String(index === chosen), "aria-label": name, onclick: pick, onkeydown: pick },
       svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: index === chosen ? "class chosen" : "class" }),
       price ? svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: "glow", opacity: 0.12 + (0.38 * price) / top }) : null,
-      label(name, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
+      label(shown, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
     );
   });
   return svg("svg", { viewBox: `0 0 ${width} ${high}`, role: "group", "aria-label": "tenants and the machines that they can use" }, ...edges, ...names, ...classes);

@@ -11,6 +11,7 @@ import { jobs } from "../views/jobs.js";
 import { follow } from "./stream.js";
 import { machines } from "../views/machines.js";
 import { now } from "../views/now.js";
+import { paints } from "./paints.js";
 import { signIn } from "./sign_in.js";
 import { tenants } from "../views/tenants.js";
 import { time } from "../views/time.js";
@@ -48,6 +49,9 @@ const VIEWS = {
   events: { make: events, shown: "Events" },
 };
 
+/** Tenants whose colours are chosen before any view is drawn, by their names: the same in every page. */
+const COLOURED = 200;
+
 /** Milliseconds between two looks, at least. */
 const APART = 1000;
 
@@ -82,6 +86,7 @@ let standing = false;
 async function begin() {
   try {
     ({ me, graphs, addresses } = await read("/v1/session"));
+    if (me) paints((await read("/v1/tenants", { limit: COLOURED })).tenants.map((/** @type {{name: string}} */ { name }) => name));
   } catch (error) {
     say(`${error instanceof Refused ? error.message : "The service is away"}; trying again in 3 s.`, true);
     setTimeout(begin, 3000);
@@ -174,7 +179,8 @@ function decoded(word) {
 
 /** @param {string} [current] */
 function head(current) {
-  const who = me && (me.name ? `${me.name} · ${me.tenant ? `tenant ${me.tenant}` : me.role}` : "no sign-in is asked for here");
+  const role = me?.tenant ? `tenant ${me.tenant}` : me?.role;
+  const who = me && (me.name ? [...new Set([me.name, role])].join(" · ") : "no sign-in is asked for here");
   top.replaceChildren(
     html("a", { class: "brand", href: "#now" }, "Fairlead"),
     me

@@ -50,7 +50,7 @@ export function whatIf(page) {
  */
 export function tryForm(focus, chosen) {
   const button = html("button", { type: "submit" }, "Try it");
-  const answer = html("div", { class: "answer", "aria-live": "polite" });
+  const answer = html("div", { class: "answer", "aria-live": "polite" }, html("p", { class: "soft" }, "Move a slider, and who gains and who loses is shown here."));
   /** @type {number | undefined} */
   let timer;
   let number = 0;
@@ -69,7 +69,7 @@ export function tryForm(focus, chosen) {
       return;
     }
     answer.setAttribute("aria-busy", "true");
-    if (!answer.childElementCount) answer.replaceChildren(html("p", { class: "soft" }, "Sharing twice, before and after …"));
+    if (!answer.querySelector(".headline")) answer.replaceChildren(html("p", { class: "soft" }, "Sharing twice, before and after …"));
     try {
       const found = await (await request("POST", "/v1/whatif", { body: changes })).json();
       if (mine === number) answer.replaceChildren(...told(found, focus.job));
