@@ -194,6 +194,12 @@ def test_whether_a_job_could_run_is_asked_without_submitting_it(
     box.get_by_label("each with").fill("much")
     box.get_by_role("button", name="Ask").click()
     expect(box.locator(".can-run")).to_contain_text("write as in cpu 8, memory 96GiB")
+    box.get_by_label("each with").fill("cpu 1, cpu 2")
+    box.get_by_role("button", name="Ask").click()
+    expect(box.locator(".can-run")).to_contain_text("cpu is given twice")
+    box.get_by_label("each with").fill("cpu 99")
+    box.get_by_role("button", name="Ask").click()
+    expect(box.locator(".can-run")).to_contain_text("Never: ")
     assert {job.name for job in place.client.jobs()} == {"work", "evaluate"}
 
 
@@ -242,8 +248,15 @@ def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_f
     expect(opener).to_be_focused()
     opener.press("Space")
     expect(below).to_be_visible()
+    paint = "row => row.querySelector('.swatch rect').getAttribute('fill')"
+    before = below.evaluate(paint)
     page.get_by_role("link", name="Machines", exact=True).press("Enter")
     expect(page.get_by_role("rowheader", name="b1")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+    # A colour is a tenant in every page, whichever view it began with.
+    page.goto(f"{page.url.split('#')[0]}#tenants")
+    page.reload()
+    assert below.evaluate(paint) == before
 
 
 def test_names_and_outputs_are_text_and_never_markup(

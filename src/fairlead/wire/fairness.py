@@ -323,6 +323,7 @@ class CanRun(ResponseBody):
     now: Count
     machines: list[str] = Field(description="ranges of names")
     waiting: Count | None
+    never: bool = Field(description="it could not run as long as machines and limits stay")
     expected_start: Moment | None = Field(
         default=None, description="where durations are given; an estimate"
     )

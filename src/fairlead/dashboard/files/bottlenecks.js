@@ -108,8 +108,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
   const classes = picture.classes.map((each, index) => {
     const y = line(index, picture.classes.length);
     const price = dear[index]?.price ?? 0;
-    const name = `${counted(each.count, "machine")} · ${each.machines}`;
-    const shown = narrow ? `${each.count} × ${each.machines}` : name;
+    const name = narrow ? `${each.count} × ${each.machines}` : `${counted(each.count, "machine")} · ${each.machines}`;
     /** @param {Event} event */
     const pick = (event) => {
       if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
@@ -121,7 +120,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
       { class: "choice", tabindex: 0, role: "button", "aria-pressed": String(index === chosen), "aria-label": name, onclick: pick, onkeydown: pick },
       svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: index === chosen ? "class chosen" : "class" }),
       price ? svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: "glow", opacity: 0.12 + (0.38 * price) / top }) : null,
-      label(shown, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
+      label(name, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
     );
   });
   return svg("svg", { viewBox: `0 0 ${width} ${high}`, role: "group", "aria-label": "tenants and the machines that they can use" }, ...edges, ...names, ...classes);

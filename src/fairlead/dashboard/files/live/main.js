@@ -153,6 +153,8 @@ function route() {
   head(known);
   problem.hidden = true;
   main.replaceChildren(problem, view.element);
+  scrollTo(0, 0);
+  main.focus({ preventScroll: true }); // the link that was followed is another one now
   looked = 0;
   look(0);
 }

@@ -33,7 +33,7 @@ export function bottlenecksView() {
  */
 function drawn(title, draw) {
   const drawing = html("div", { class: "drawing" });
-  const remark = html("p", { class: "soft", role: "status" }, "Sharing what is present …");
+  const remark = html("p", { class: "soft" }, "Sharing what is present …");
   let before = "";
   let next = 0;
 
@@ -58,8 +58,8 @@ function drawn(title, draw) {
         show(await read("/v1/allocation", {}, signal));
       } catch (error) {
         if (!(error instanceof Refused) || error.status === 401) throw error;
-        remark.textContent = `Not shared anew: ${error.message}.`;
         ({ retry } = error);
+        remark.textContent = `Not shared${before ? " anew" : ""}: ${error.message}${retry ? `; trying again in ${retry} s` : ""}.`;
       }
       const now = Date.now();
       next = now + Math.max(1000 * (retry || APART), retry ? 0 : RESTS * (now - asked));

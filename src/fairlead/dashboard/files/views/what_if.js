@@ -5,7 +5,7 @@
 import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { amount, counted, share } from "../numbers.js";
-import { request } from "../live/ask.js";
+import { request, said } from "../live/ask.js";
 import { changesForm, changesOf } from "../live/changes.js";
 import { paints } from "../live/paints.js";
 
@@ -74,7 +74,7 @@ export function tryForm(focus, chosen) {
       const found = await (await request("POST", "/v1/whatif", { body: changes })).json();
       if (mine === number) answer.replaceChildren(...told(found, focus.job));
     } catch (error) {
-      if (mine === number) answer.replaceChildren(html("p", { class: "warning", role: "alert" }, /** @type {Error} */ (error).message));
+      if (mine === number) answer.replaceChildren(html("p", { class: "warning", role: "alert" }, `${said(error)}.`));
     } finally {
       if (mine === number) answer.removeAttribute("aria-busy");
     }
