@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from fairlead.client import Client
 from fairlead.dashboard.page import FOLDER
@@ -479,6 +479,26 @@ def test_the_page_recovers_when_the_service_was_killed(
     place.submit("after", "sales")
     expect(page.get_by_role("rowheader", name="after")).to_be_visible()
     place.client.cancel("after")
+
+
+def test_a_page_notices_that_its_service_leads_by_now(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("jobs")
+    expect(page.get_by_role("rowheader", name="work")).to_be_visible()
+    follower = {"fairlead-age": "0.3", "fairlead-leader": ELSEWHERE}
+
+    def as_a_follower(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, headers={**answer.headers, **follower})
+
+    page.route(re.compile(r"/v1/(session|tenants|jobs)\b"), as_a_follower)
+    page.reload()
+    state = page.get_by_role("status")
+    expect(state).to_contain_text("does not lead: as of a moment ago.")
+    expect(state.get_by_role("link")).to_have_text(ELSEWHERE)
+    follower.clear()  # nothing ends and nothing happens: it is asked
+    expect(state).to_be_hidden()
 
 
 def test_every_view_is_tried() -> None:

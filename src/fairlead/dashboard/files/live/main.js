@@ -15,6 +15,7 @@ import { paints } from "./paints.js";
 import { signIn } from "./sign_in.js";
 import { tenants } from "../views/tenants.js";
 import { time } from "../views/time.js";
+import { lasting } from "./times.js";
 import { whatIf } from "../views/what_if.js";
 import { why } from "../views/why.js";
 
@@ -52,6 +53,9 @@ const VIEWS = {
 /** Tenants whose colours are chosen before any view is drawn, by their names: the same in every page. */
 const COLOURED = 200;
 
+/** Milliseconds until a service that does not lead is asked whether it does by now. */
+const FOLLOWING = 2000;
+
 /** Milliseconds between two looks, at least. */
 const APART = 1000;
 
@@ -77,6 +81,8 @@ let stream = null;
 let reading = null;
 /** @type {number | undefined} */
 let timer;
+/** @type {number | undefined} */
+let following;
 let due = Infinity;
 let looked = 0;
 let heard = false;
@@ -206,7 +212,7 @@ function head(current) {
  * @param {boolean} away
  */
 function say(sentence, away) {
-  const age = answered.age === null ? "" : `From a service that does not lead: as of ${Number(answered.age).toFixed(1)} s ago.`;
+  const age = answered.age === null ? "" : `From a service that does not lead: as of ${Number(answered.age) < 1 ? "a moment" : lasting(Number(answered.age))} ago.`;
   const others = away ? elsewhere(addresses) : sentence ? [] : elsewhere([answered.leader ?? ""]);
   words.textContent = sentence || age;
   const hrefs = others.map((each) => `${each}/${location.hash}`);
@@ -216,6 +222,19 @@ function say(sentence, away) {
   }
   line.hidden = !line.textContent;
   line.classList.toggle("away", away);
+  clearTimeout(following);
+  if (me && !away && age) following = setTimeout(follows, FOLLOWING);
+}
+
+/** Asks whether the service leads by now, as the stream goes on and does not say. */
+async function follows() {
+  try {
+    if (!document.hidden) await request("GET", "/v1/session");
+    if (me) say("", false);
+  } catch (error) {
+    if (!(error instanceof Away || error instanceof Refused)) throw error;
+    following = setTimeout(follows, FOLLOWING); // what is wrong with it the stream says
+  }
 }
 
 /** Those of the addresses that are of a page elsewhere. @param {string[]} some */
