@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Request, Route, expect
+from playwright.sync_api import Page, Request, expect
 
 from fairlead.client import Client
 from fairlead.dashboard.page import FOLDER
@@ -481,23 +481,34 @@ def test_the_page_recovers_when_the_service_was_killed(
     place.client.cancel("after")
 
 
+AS_A_FOLLOWER = f"""{{
+  const asked = window.fetch;
+  window.follows = true;
+  window.fetch = async (...words) => {{
+    const answer = await asked(...words);
+    const headers = new Headers(answer.headers);
+    if (window.follows) {{
+      headers.set("Fairlead-Age", "0.3");
+      headers.set("Fairlead-Leader", "{ELSEWHERE}");
+    }}
+    Object.defineProperty(answer, "headers", {{ value: headers }});
+    return answer;
+  }};
+}}"""
+"""Answers of the service with what those of a follower say besides."""
+
+
 def test_a_page_notices_that_its_service_leads_by_now(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:
     page = signed_in("jobs")
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()
-    follower = {"fairlead-age": "0.3", "fairlead-leader": ELSEWHERE}
-
-    def as_a_follower(route: Route) -> None:
-        answer = route.fetch()
-        route.fulfill(response=answer, headers={**answer.headers, **follower})
-
-    page.route(re.compile(r"/v1/(session|tenants|jobs)\b"), as_a_follower)
+    page.add_init_script(AS_A_FOLLOWER)
     page.reload()
     state = page.get_by_role("status")
     expect(state).to_contain_text("does not lead: as of a moment ago.")
     expect(state.get_by_role("link")).to_have_text(ELSEWHERE)
-    follower.clear()  # nothing ends and nothing happens: it is asked
+    page.evaluate("window.follows = false")  # nothing ends and nothing happens: it is asked
     expect(state).to_be_hidden()
 
 

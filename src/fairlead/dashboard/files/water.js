@@ -15,7 +15,7 @@ const FOOT = 44;
 const SIDE_BY_SIDE = 110; // so wide is a vessel that is easily read
 const [TELEPHONE, FEW, MANY] = [600, 3, 8]; // past so many vessels they have numbers, and names in a list
 const THUMB = 18; // of the slider, as wide as the style makes it
-const WRITTEN = 52; // room for the share of a level
+const WRITTEN = 60; // room for the share of a level
 
 /**
  * @param {import("./picture.js").Picture} picture
@@ -263,7 +263,10 @@ function ruler(picture, chosen, width) {
   const at = (index) => THUMB / 2 + index * step;
   const apart = Math.ceil(WRITTEN / step);
   const marks = picture.levels.map((level, index) => {
-    const written = index === chosen || (index % apart === 0 && Math.abs(index - chosen) >= apart);
+    // The first one and the last begin and end at the edge, and reach further.
+    const edge = Math.min(at(index), width - at(index));
+    const room = edge <= THUMB / 2 || edge > 1.5 * WRITTEN;
+    const written = index === chosen || (room && index % apart === 0 && Math.abs(index - chosen) >= apart);
     const anchor = at(index) > width - WRITTEN / 2 ? "end" : at(index) < WRITTEN / 2 ? "start" : "middle";
     return svg(
       "g",

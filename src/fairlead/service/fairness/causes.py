@@ -16,7 +16,7 @@ from fairlead.scheduling.reading.machine_room import could_run
 from fairlead.scheduling.reading.present import Tasks, owner_names
 from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
-from fairlead.sharing.problem.problem import Bools, Ints
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 Told = Callable[[str], str]
 """From a job's unique name to the one that a reader is told."""
@@ -27,6 +27,9 @@ NAMED = 3
 SHORT = 30
 """Letters of machines' names that stand for their number."""
 
+ROUNDED = 1e-6
+"""By less than this a number of tasks that was computed in doubles is below a whole one."""
+
 MERGED = 40
 """Machines whose names are merged into ranges: of more it takes the loop's time."""
 
@@ -35,7 +38,7 @@ class CauseKind(Enum):
     """The kinds of what keeps a job from its guarantee."""
 
     HELD = "held"  # others hold more than they are guaranteed, on machines that it could use
-    OTHER_JOBS = "other_jobs"  # jobs there do, of tenants that in all hold no more
+    OTHER_JOBS = "other_jobs"  # jobs there do, most of tenants that in all hold no more
     STOPPING = "stopping"  # tasks were told to stop, and hold their machines until they have
     GANG = "gang"  # its tasks start together, and there is not room for all of them
     LIMIT = "limit"  # of its tenant, or of one above it
@@ -64,11 +67,13 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beyond:
-    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, and whether its
-    tenant (itself, where it has none) holds more than is guaranteed in all."""
+    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, the tasks that make
+    a share of 1, and the share, not divided by a weight, that its tenant (itself, where it has none)
+    holds in all beyond what is guaranteed."""
 
     tasks: Ints
-    rich: Bools
+    scale: Floats
+    share: Floats
 
 
 def cause_of(
@@ -133,19 +138,28 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
     counts = np.minimum(counts, beyond.tasks[slots])
     counts[slots == slot] = 0
     tenant = core.state.job["tenant"]
-    own = (tenant[slots] == tenant[slot]) & (tenant[slot] >= 0)
-    for kind, words, among in (
-        (CauseKind.HELD, "tasks beyond what is guaranteed run", ~own & beyond.rich[slots]),
+    same = (tenant[slots] == tenant[slot]) & (tenant[slot] >= 0)
+    others, own = (
+        _owners(core, slots[each], counts[each], told)
+        for each in ((counts > 0) & ~same, (counts > 0) & same)
+    )
+    rich = _of_the_rich(core, beyond, slots[~same], counts[~same], told)
+    more = "run more than they are guaranteed"
+    for kind, words, names in (
+        # The cause is what most of them are.
+        (
+            CauseKind.HELD,
+            "tasks beyond what is guaranteed run",
+            rich if 2 * sum(rich.values()) >= sum(others.values()) else FrozenMap[int](),
+        ),
         (
             CauseKind.OTHER_JOBS,
-            "other jobs run more than they are guaranteed, of tenants that in all have no more",
-            ~own,
+            f"jobs {more}, most of tenants that have no more in all",
+            others,
         ),
-        (CauseKind.OTHER_JOBS, "its tenant's other jobs run more than they are guaranteed", own),
+        (CauseKind.OTHER_JOBS, f"its tenant's other jobs {more}", own),
     ):
-        found = among & (counts > 0)
-        if found.any():
-            names = _owners(core, slots[found], counts[found], told)
+        if names:
             return Cause(kind, f"it waits for machines on which {words}: {_name_most(names)}", names)
     count = int(usable.sum())
     return Cause(
@@ -170,6 +184,27 @@ def _owners(core: Core, slots: Ints, counts: Ints, told: Told) -> FrozenMap[int]
     for name, count in zip(owner_names(core, slots, told), counts.tolist(), strict=True):
         found[name] += count
     return FrozenMap(found)
+
+
+def _of_the_rich(
+    core: Core, beyond: Beyond, slots: Ints, counts: Ints, told: Told
+) -> FrozenMap[int]:
+    """Of these tasks, which are beyond what their jobs are guaranteed, those that are beyond what is
+    guaranteed to their tenants in all, too."""
+    tasks, share, most = Counter[str](), Counter[str](), dict[str, float]()
+    some = (counts > 0) & (beyond.share[slots] > 0)
+    slots, counts = slots[some], counts[some]
+    parts = (counts / beyond.scale[slots]).tolist()
+    rows = zip(owner_names(core, slots, told), counts.tolist(), parts, strict=True)
+    for (name, count, part), spare in zip(rows, beyond.share[slots].tolist(), strict=True):
+        tasks[name] += count
+        share[name] += part
+        most[name] = spare
+    whole = {
+        name: int(count * min(1.0, most[name] / share[name]) + ROUNDED)
+        for name, count in tasks.items()
+    }
+    return FrozenMap({name: count for name, count in whole.items() if count})
 
 
 def _name_most(counts: FrozenMap[int]) -> str:

@@ -78,13 +78,14 @@ class Measured:
     def beyond(self, core: Core) -> Beyond:
         """What jobs and tenants hold beyond what they are guaranteed; a job that the exact
         allocation does not know has none guaranteed."""
+        size = len(core.state.job)
+        tasks, scale, share = np.zeros(size, np.int64), np.ones(size), np.zeros(size)
         more = np.maximum(self.running - np.maximum(self.whole, 0), 0)
-        rich = self.share - self.owed > CLOSE * (self.share + self.owed)
-        tasks = np.zeros(len(core.state.job), np.int64)
         tasks[self.slot] = more
-        above = np.zeros(len(core.state.job), np.bool_)
-        above[self.slot] = np.where(self.owner >= 0, np.append(rich, False)[self.owner], more > 0)
-        return Beyond(tasks, above)
+        scale[self.slot] = np.where(self.scale > 0, self.scale, 1.0)
+        spare = np.append((self.share - self.owed) * self.weight, 0.0)
+        share[self.slot] = np.where(self.owner >= 0, spare[self.owner], more / scale[self.slot])
+        return Beyond(tasks, scale, share)
 
     @cached_property
     def gap(self) -> float | None:

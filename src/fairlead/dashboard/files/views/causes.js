@@ -45,10 +45,10 @@ export function brief(kept) {
  */
 export function because(kept) {
   const names = Object.entries(kept.counts).sort(([, a], [, b]) => b - a);
-  if (kept.cause === "held") return `beyond what is guaranteed, ${holders(names)} there`;
+  if (kept.cause === "held") return `${holders(names)} there beyond what is guaranteed`;
   if (kept.cause === "other_jobs") {
     const own = names.every(([name]) => name === kept.tenant);
-    return own ? `other jobs of its own have ${counted(sum(names), "task")} there too many` : `nobody there holds too much in all, but some jobs do: ${holders(names)}`;
+    return own ? `other jobs of its own have ${counted(sum(names), "task")} there too many` : `jobs there have more than their part (${holders(names)}), mostly of tenants that in all have no more`;
   }
   if (kept.cause === "stopping") return `${counted(sum(names), "task")} there being stopped`;
   if (kept.cause === "pieces") return "what is left is in parts that hold no task";
