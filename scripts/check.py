@@ -40,7 +40,7 @@ examples:
   ./check lint types               some steps
   ./check --fix                    format and repair what the linter can, then check
   ./check --cases 20               twenty times as many random instances
-  ./check --all                    with newer versions of Slurm, each in a folder of its own
+  ./check --all                    with the tests marked `deep`, and newer versions of Slurm
   ./check tests -- -k certificate  arguments for pytest
   ./check search --minutes 30      new inputs, worlds, sequences and kills, with the seed of
                                    whatever is wrong
@@ -166,7 +166,9 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument("step", nargs="*", help="`fast`, or the steps to run (default: all)")
     parser.add_argument("--cases", type=int, default=1, help="times as many random instances")
-    parser.add_argument("--all", action="store_true", help="with newer versions of Slurm, as root")
+    parser.add_argument(
+        "--all", action="store_true", help="with deep tests, and as root newer versions of Slurm"
+    )
     parser.add_argument("--fix", action="store_true", help="format and repair first")
     asked = parser.parse_args(own)
     for name in asked.step:
@@ -181,9 +183,11 @@ def chosen_steps(asked: argparse.Namespace, extra: list[str], left_out: Path) ->
     """The steps that were asked for. Whoever asks for tests needs the compiled core."""
     names = [name for name in asked.step if name != "fast"] or [*(s.name for s in steps()), *PARTS]
     parts = [part for part in PARTS if part in names]
-    words = [f"--cases={asked.cases}", f"--left-out={left_out}", *pool(), *extra]
+    marked = [] if asked.all else ["not deep"]
     if "fast" in asked.step:
-        words += ["-m", "not slow"]
+        marked.append("not slow")
+    words = [f"--cases={asked.cases}", f"--left-out={left_out}", *pool()]
+    words += [f"-m={' and '.join(marked)}", *extra] if marked else extra
     every = steps(parts, words)
     if parts:
         names += ["kernels", every[-1].name]

@@ -29,6 +29,20 @@ def test_newer_versions_of_slurm_are_run_where_they_are_asked_for() -> None:
     assert names("lint", "--all") == ["lint", "versions"]
 
 
+@pytest.mark.parametrize(
+    ("words", "marked"),
+    [
+        ([], "-m=not deep"),
+        (["fast"], "-m=not deep and not slow"),
+        (["fast", "--all"], "-m=not slow"),
+    ],
+)
+def test_what_is_deep_is_left_to_who_asks_for_all(words: list[str], marked: str) -> None:
+    assert marked in chosen_steps(*arguments(words), LEFT_OUT)[5].command
+    everything = chosen_steps(*arguments(["--all"]), LEFT_OUT)[5].command
+    assert not any(word.startswith("-m=") for word in everything)
+
+
 def test_tests_find_the_core_compiled() -> None:
     assert names("docs") == ["kernels", "docs"]
     assert names("lint", "types") == ["lint", "types"]

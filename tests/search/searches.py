@@ -3,9 +3,9 @@
 Shares: inputs whose answers are checked. Worlds: the whole service in simulation, with faults.
 Sequences: events that the compiled core and the plain reference live through. Forgeries: forged
 proofs, which the check may not believe. Examples: the gate's own property tests, with new examples
-and more of them. Fuzz: requests to all routes that nobody means well. Kills: `kill -9` of real
-processes of the service and its engines, where a seed decides what is asked and who is killed, but
-not at which instruction.
+and more of them. Deep: the tests that the gate leaves out. Fuzz: requests to all routes that nobody
+means well. Kills: `kill -9` of real processes of the service and its engines, where a seed decides
+what is asked and who is killed, but not at which instruction.
 """
 
 from __future__ import annotations
@@ -141,9 +141,20 @@ def examples(turn: Turn) -> tuple[int, list[str]]:
     every = sorted((ROOT / "tests").rglob("test_*.py"))
     files = [path for path in every if "from hypothesis" in path.read_text(encoding="utf-8")]
     file = str(files[turn.seed % len(files)].relative_to(ROOT))
+    return 1, _tested(turn, file, f"--cases={TIMES}", "-m", "not deep")
+
+
+def deep(turn: Turn) -> tuple[int, list[str]]:
+    """The tests of one file that go far into an engine."""
+    every = sorted((ROOT / "tests").rglob("test_*.py"))
+    files = [path for path in every if "mark.deep" in path.read_text(encoding="utf-8")]
+    return 1, _tested(turn, str(files[turn.seed % len(files)].relative_to(ROOT)), "-m", "deep")
+
+
+def _tested(turn: Turn, file: str, *more: str) -> list[str]:
     words = ("--quiet", "--hypothesis-profile=explore", f"--hypothesis-seed={turn.seed}")
-    done = run_program("pytest", *words, f"--cases={TIMES}", file)
-    return 1, [f"{file}\n{done.stdout}"] if done.returncode else []
+    done = run_program("pytest", *words, *more, file)
+    return [f"{file}\n{done.stdout}"] if done.returncode else []
 
 
 def fuzz(turn: Turn) -> tuple[int, list[str]]:
@@ -188,6 +199,7 @@ SEARCHES: dict[str, Callable[[Turn], tuple[int, list[str]]]] = {
     "sequences": sequences,
     "forgeries": forgeries,
     "examples": examples,
+    "deep": deep,
     "fuzz": fuzz,
     "kills": kills,
 }

@@ -21,8 +21,10 @@ MENDED = (1052,)
 CAUGHT_BY = {
     "acknowledge-before-append": 0,
     "act-before-append": 0,
+    "all-is-shown-midway": 0,
     "applied-twice-after-a-failed-append": 9,
     "cancel-lost-at-a-crash": 19,
+    "counted-at-the-end-of-the-step": 3,
     "damage-ignored": 3,
     "drain-forgotten-at-return": 0,
     "event-left-out": 1,

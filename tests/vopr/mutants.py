@@ -17,9 +17,13 @@ from fairlead.service.api.routes import events, jobs
 from fairlead.service.api.streams.feed import CHUNK, OLDEST, Feed, GoneError
 from fairlead.service.journal.entry import (
     CorruptJournalError,
+    Entry,
     JournalError,
     Store,
     TakenJournalError,
+)
+from fairlead.service.loop import (
+    commit as committing,
 )
 from fairlead.service.loop import (
     engine_link as reach,
@@ -385,7 +389,57 @@ def _told_as_done(was: Any) -> Any:
     return lambda self, value, _kept: was(self, value, True)
 
 
+class _ShowsAll:
+    """Lends the service itself in the midst of a step."""
+
+    def __init__(self, readers: Any, service: Service) -> None:
+        self._readers, self._service = readers, service
+
+    def lent(self, _midway: Any) -> Any:
+        return self._readers.lent(self._service)
+
+    def serve(self, _midway: Any) -> None:
+        self._readers.serve(self._service)
+
+
+def _all_is_shown(was: Any) -> Any:
+    return lambda self, readers, **more: was(self, _ShowsAll(readers, self), **more)
+
+
+def _counted_at_the_end(was: Any) -> Any:
+    """What a launch changes of its job's counts is seen once the whole step is folded."""
+
+    def commit(self: Any, pending: PendingStep) -> bool:
+        late: list[tuple[list[int], list[int]]] = []
+
+        def part(whole: Any) -> Any:
+            def fold(records: Records, entry: Entry, content: Any) -> None:
+                counts = records.names[entry.body["job"]].counts if entry.kind == "launch" else []
+                before = list(counts)
+                whole(records, entry, content)
+                more = [now - then for now, then in zip(counts, before, strict=True)]
+                late.append((counts, more))
+                counts[:] = before
+
+            return fold
+
+        with _instead((committing, "fold", part))():
+            done = bool(was(self, pending))
+        for counts, more in late:
+            counts[:] = [count + some for count, some in zip(counts, more, strict=True)]
+        return done
+
+    return commit
+
+
 MUTANTS: dict[str, Mutant] = {
+    "all-is-shown-midway": Mutant(
+        _instead((Service, "serve_meanwhile", _all_is_shown)),
+        ("what is changing is read later", "lists agree with the journal"),
+    ),
+    "counted-at-the-end-of-the-step": Mutant(
+        _instead((Committer, "commit", _counted_at_the_end)), ("lists agree with the journal",)
+    ),
     "act-before-append": Mutant(
         _instead((Service, "_finish", _act_then_append)),
         (

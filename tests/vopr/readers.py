@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
@@ -96,32 +97,38 @@ class Readers:
 
         self.network.send(Exchange(call, said, lambda _: None))
 
-    def _look(self, look: Look, token: str) -> None:
-        draws, ledger = self.chance.stream("looks"), self.ledger
+    def question(
+        self, caller: Caller, what: What, draws: Random
+    ) -> tuple[str, str, Callable[[Answer], None]]:
+        """The path and the query of a look, and what its answer must be."""
+        ledger = self.ledger
         line = draws.choice(list(ledger.jobs.values())) if ledger.jobs else None
-        name = told(ledger, look.caller, line) if line else "nobody"
+        name = told(ledger, caller, line) if line else "nobody"
         job = f"/v1/jobs/{quote(name, safe='')}"
         cursor = draws.randrange(max(ledger.jobs, default=0) + 1)
         page = f"all=true&limit={PAGE}&cursor={cursor}"
-        path, query, check = {
-            What.JOBS: ("/v1/jobs", page, self._jobs(look.caller, cursor)),
-            What.JOB: (job, "", self._job(look.caller, name)),
-            What.TASKS: (f"{job}/tasks", "", self._tasks(look.caller, name)),
-            What.OUTPUT: (f"{job}/tasks/0/output", "", self._own(look.caller, name)),
+        return {
+            What.JOBS: ("/v1/jobs", page, self._jobs(caller, cursor)),
+            What.JOB: (job, "", self._job(caller, name)),
+            What.TASKS: (f"{job}/tasks", "", self._tasks(caller, name)),
+            What.OUTPUT: (f"{job}/tasks/0/output", "", self._own(caller, name)),
             What.MACHINES: ("/v1/machines", "", self._machines),
             What.TENANTS: ("/v1/tenants", "", self._tenants),
-            What.TOKENS: ("/v1/tokens", "", self._tokens(look.caller)),
-            What.ME: ("/v1/me", "", self._me(look.caller)),
+            What.TOKENS: ("/v1/tokens", "", self._tokens(caller)),
+            What.ME: ("/v1/me", "", self._me(caller)),
             What.SHARES: ("/v1/shares", "", self._good),
-            What.WHY: (f"{job}/why", "", self._own(look.caller, name)),
+            What.WHY: (f"{job}/why", "", self._own(caller, name)),
             What.READY: ("/v1/ready", "", self._good),
-        }[look.what]
+        }[what]
+
+    def _look(self, look: Look, token: str) -> None:
+        path, query, check = self.question(look.caller, look.what, self.chance.stream("looks"))
         call = Call("GET", path, token, query, client="10.0.0.2")
 
         def answered(answer: Answer) -> None:
             self.clients.leaks(look.caller, answer.body)
             if answer.status == 401 and token in self.clients.texts.values():
-                if look.caller.token in ledger.tokens:
+                if look.caller.token in self.ledger.tokens:
                     self._wrong("a token is good until it is revoked", str(look))
             elif answer.status != 401 and not self.service_behind():
                 check(answer)

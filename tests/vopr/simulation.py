@@ -14,6 +14,7 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fairness.interface import Adviser
 from fairlead.service.journal.entry import (
     CorruptJournalError,
+    Entry,
     JournalError,
     Store,
     TakenJournalError,
@@ -31,6 +32,7 @@ from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Fa
 from tests.vopr.front import Front, TokenFile
 from tests.vopr.judge import Judge
 from tests.vopr.ledger import Ledger
+from tests.vopr.midway import Onlooker
 from tests.vopr.network import Network
 from tests.vopr.plan import ADMIN, START, Incident, Plan
 from tests.vopr.readers import Readers
@@ -100,6 +102,13 @@ class Simulation:
             self._behind,
         )
         self.readers.plan(plan.looks)
+        seen = Ledger()
+        checks = Readers(
+            *(self.clients, seen, self.chance, trace, self.network),
+            removed=lambda: self.disk.place.start,
+            behind=lambda: False,
+        )
+        self.onlooker = Onlooker(checks, seen, self.chance, trace)
         self.disk = Disk()
         self.settings = plan.settings
         self.life: Life | None = None
@@ -118,6 +127,7 @@ class Simulation:
             self._run()
         finally:
             self._cut()
+            self.onlooker.close()
 
     def _run(self) -> None:
         while self.trace.now < self.plan.end:
@@ -196,7 +206,7 @@ class Simulation:
         if place.rows and chance.hit(Fault.READ_FAILS):
             disk.broken = True
         before = disk.last
-        store = SimStore(disk, chance, self.trace, self.judge.durable, self._wait, self._written)
+        store = SimStore(disk, chance, self.trace, self._durable, self._wait, self._written)
         engine = SimEngine(self.cluster, self.judge, chance, self.trace, self.calls)
         engine.down_until = self.down_until
         self.lives += 1
@@ -228,6 +238,7 @@ class Simulation:
         if store.complained:
             raise BrokenPromiseError("a journal that cannot be read is refused", "it started")
         disk.repair()  # nobody read what was damaged
+        service.serve_meanwhile(self.onlooker, every=1)
         front = Front(service, self.plan.api, self.file, chance, self.trace)
         self.life = Life(service, store, engine, front)
         self.step_at = self.trace.now
@@ -262,6 +273,10 @@ class Simulation:
                     "recovery gives the same state", f"another digest at entry {before}"
                 )
         agree(service, self.ledger, thorough=True)
+
+    def _durable(self, entry: Entry) -> None:
+        self.judge.durable(entry)
+        self.onlooker.durable(entry)
 
     def _written(self) -> None:
         """An append is durable, and the core is where it says: now and then its digest is kept, to

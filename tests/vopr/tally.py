@@ -12,6 +12,7 @@ from fairlead.service.requests import CancelJobs, Request, Wrong
 from tests.vopr.faults import Fault
 from tests.vopr.features import Feature
 from tests.vopr.looks import What
+from tests.vopr.midway import LATER, MIDWAY
 from tests.vopr.simulation import Simulation
 
 Tally = Counter[tuple[str, str]]
@@ -49,6 +50,8 @@ def tally(run: Simulation) -> Tally:
         found["report", report] += times
     for (look, status), times in run.readers.seen.items():
         found["look", f"{look} {status}"] += times
+    for (look, status), times in run.onlooker.seen.items():
+        found["midway", f"{look} {status}"] += times
     for call, times in run.calls.items():
         found["call", call] += times
     found["run", "seeds"] += 1
@@ -95,6 +98,10 @@ def wanted() -> Iterator[tuple[str, str]]:
         yield "look", f"{look.name} {good}"
     for look in (What.TASKS, What.OUTPUT, What.WHY, What.TOKENS):
         yield "look", f"{look.name} 403"
+    for look in MIDWAY:
+        yield "midway", f"{look.name} 200"
+    for look in LATER:
+        yield "midway", f"{look.name} later"
     for call in CALLS:
         yield "call", call
 

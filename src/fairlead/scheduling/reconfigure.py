@@ -51,8 +51,7 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
     mix(handle, _word(new))
     _end_reservations(book, jobs)
     usable = book.possible_now(jobs, scaled.usable)
-    for i, j in enumerate(jobs.tolist()):
-        rescale(handle, j, float(scaled.scale[i]), int(scaled.unit[i]), int(usable[i]))
+    rescale(handle, jobs, scaled.scale, scaled.unit, usable)
     for t in _top(book).tolist():  # levels of all below it
         tenant = book.state.tenant[t]
         weigh(handle, t, float(tenant["weight"]), float(tenant["weight_low"]))

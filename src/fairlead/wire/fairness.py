@@ -263,7 +263,8 @@ class Shortfall(ResponseBody):
     since: Moment | None = Field(default=None, description="without a gap; null: just now")
     cause: str = Field(description="a word: what keeps it from its share")
     counts: dict[str, Count] = Field(
-        default_factory=dict, description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone"
+        default_factory=dict,
+        description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone",
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,
@@ -287,7 +288,8 @@ class BelowFair(ResponseBody):
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
     counts: dict[str, Count] = Field(
-        default_factory=dict, description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone"
+        default_factory=dict,
+        description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone",
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,

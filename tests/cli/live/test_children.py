@@ -26,6 +26,10 @@ STUDY = (
 )
 TABLE = ("study", "cdrf-promises")  # minutes
 
+KILLED = pytest.param(signal.SIGKILL, marks=pytest.mark.deep)
+TERMINATED = pytest.param(signal.SIGTERM, marks=pytest.mark.deep)
+"""Each signal ends one command of those with workers in the gate, and all of them in the search."""
+
 
 def process_of(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -72,7 +76,7 @@ def tables(folder: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, KILLED], ids=lambda number: number.name)
 def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     process = process_of((*STUDY, "--workers", "2", "--out", "runs"), tmp_path)
     # Both workers write the four tables of a run.
@@ -103,6 +107,7 @@ def test_workers_of_a_study_end_when_the_terminal_is_closed(tmp_path: Path) -> N
     until(lambda: gone(found))
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_what_nohup_runs_is_not_ended_by_a_closed_terminal(tmp_path: Path) -> None:
     words = ("simulate", "table-ii", "--policies", "tsf,drf", "--workers", "2", "--out", "runs")
@@ -121,7 +126,7 @@ def test_what_nohup_runs_is_not_ended_by_a_closed_terminal(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGKILL, TERMINATED], ids=lambda number: number.name)
 def test_workers_of_a_paper_s_table_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     process = process_of(TABLE, tmp_path)
     found = with_processes(

@@ -126,6 +126,7 @@ def port() -> Iterator[int]:
         yield kept
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("ground")
 def test_a_cluster_that_is_lost_is_waited_for(port: int, tmp_path: Path) -> None:
     cluster = head(port)

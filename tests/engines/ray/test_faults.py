@@ -97,6 +97,7 @@ def test_a_function_of_a_tenant_with_a_user_does_not_run_as_rays(ray_bed: RayBed
     assert "are to run as ana" in end.message
 
 
+@pytest.mark.deep
 def test_the_cluster_wants_its_secret(ground: Ground) -> None:
     """So what the other tests do, they do with token authentication on."""
     program = f"import ray; ray.init({ground.address!r}, configure_logging=False)"
@@ -136,6 +137,7 @@ def test_a_killed_node_loses_its_tasks_and_comes_back(ground: Ground, ray_bed: R
     assert isinstance(end_of(ray_bed, engine, again), Ended)
 
 
+@pytest.mark.deep
 def test_a_frozen_node_loses_its_tasks(ground: Ground, ray_bed: RayBed) -> None:
     """Ray leaves the reference of such a task pending for ever."""
     engine = fresh(ray_bed)
@@ -239,6 +241,7 @@ def test_another_service_is_refused(ray_bed: RayBed) -> None:
         other.engine()
 
 
+@pytest.mark.deep
 def test_a_stubborn_command_is_forced(ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     like = ray_bed.assignment(A, Doing.LASTING, "n0")
@@ -253,6 +256,7 @@ def test_a_stubborn_command_is_forced(ray_bed: RayBed) -> None:
     assert not ray_bed.runs(A)
 
 
+@pytest.mark.deep
 def test_the_end_of_an_output_outlives_its_node(ground: Ground, ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     engine.launch([assign(A, "n0", "seq 100000")])
@@ -267,6 +271,7 @@ def test_the_end_of_an_output_outlives_its_node(ground: Ground, ray_bed: RayBed)
     wait(ray_bed, lambda: "n0" in names(engine))
 
 
+@pytest.mark.deep
 def test_a_time_limit_is_told_even_if_the_command_hides_it(ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     engine.launch([assign(A, "n0", "trap 'exit 0' TERM; sleep 1000 & wait", limit=Fraction(3))])
@@ -275,6 +280,7 @@ def test_a_time_limit_is_told_even_if_the_command_hides_it(ray_bed: RayBed) -> N
     assert (end.cause, end.code) == (Cause.TIME_LIMIT, 0)
 
 
+@pytest.mark.deep
 def test_a_thousand_tasks(ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     attempts = [Attempt(9, task, 1) for task in range(1000)]
@@ -293,6 +299,7 @@ def test_a_thousand_tasks(ray_bed: RayBed) -> None:
     assert not engine.poll()
 
 
+@pytest.mark.deep
 def test_kills_of_the_driver_at_random_moments(
     ray_bed: RayBed, driven: RemoteEngine, cases: int
 ) -> None:

@@ -16,6 +16,7 @@ from tests.engines.ray.kills import run
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.deep
 def test_kills_of_the_service_and_its_driver_on_ray(
     ground: Ground, tmp_path: Path, cases: int
 ) -> None:

@@ -113,6 +113,7 @@ def test_calls_of_a_job_are_one_task_of_ray(caller: Caller) -> None:
     assert len(set(caller.values(caller.job(which(), 6)))) == 1
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_so_are_calls_of_one_function_for_one_tenant(caller: Caller) -> None:
     function = which()
@@ -132,6 +133,7 @@ def test_a_worker_that_waits_is_in_nobodys_way(caller: Caller) -> None:
     assert well(caller.end(attempt))  # it has the one CPU that there is
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_nor_in_that_of_calls_that_ray_has_and_cannot_begin(caller: Caller) -> None:
     calls = list(caller.job(lambda number: number, 10))  # on one CPU
@@ -181,6 +183,7 @@ def test_long_results_come_as_well_as_short_ones(caller: Caller) -> None:
     assert found == [long(number) for number in range(4)]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_call_that_is_lost_on_its_way_is_made_all_the_same(caller: Caller) -> None:
     def deafens(number: int) -> tuple[int, str]:
@@ -204,6 +207,7 @@ def test_a_call_that_is_lost_on_its_way_is_made_all_the_same(caller: Caller) -> 
     assert first == second != third
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_an_end_that_does_not_get_through_comes_by_ray(caller: Caller) -> None:
     def hangs_up(number: int) -> int:
@@ -217,6 +221,7 @@ def test_an_end_that_does_not_get_through_comes_by_ray(caller: Caller) -> None:
     assert caller.values(caller.job(hangs_up, 3)) == [0, 1, 2]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_where_no_worker_is_kept_each_call_is_a_task_of_ray(ray_bed: RayBed) -> None:
     caller = Caller(ray_bed, 0.0)

@@ -36,6 +36,7 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayBed]:
             process.kill()
 
 
+@pytest.mark.deep
 def test_a_local_ray_outlives_its_driver(bed: RayBed) -> None:
     settings = {"state": str(bed.folder / "state"), "address": None}
     engine = RemoteEngine(ENGINES["ray"].opener, settings)

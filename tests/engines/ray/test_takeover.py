@@ -39,6 +39,7 @@ def end_launcher() -> None:
         ray.kill(ray.get_actor(LAUNCHER, namespace=NAMESPACE))
 
 
+@pytest.mark.deep
 def test_tasks_run_through_the_loss_of_the_service_that_began_them(
     ground: Ground, database: str, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[FarEnd]:
     return made
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_line")
 class TestContractByRay(EngineContract):
@@ -67,6 +68,7 @@ def test_a_driver_has_a_line_where_there_can_be_one(ray_bed: RayBed, ends: list[
     engine.close()
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_lines_that_are_cut_lose_nothing_and_double_nothing(
     ray_bed: RayBed, ends: list[FarEnd], cases: int

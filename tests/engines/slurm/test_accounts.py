@@ -162,6 +162,7 @@ AWAY = 3.0
 """Seconds for which slurmctld is away: a minute by `--cases 20`."""
 
 
+@pytest.mark.deep
 def test_slurmctld_is_killed_and_away_under_services_that_observe_and_order(
     empty: Ground, monkeypatch: pytest.MonkeyPatch, cases: int
 ) -> None:

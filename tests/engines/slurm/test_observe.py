@@ -197,6 +197,7 @@ def test_what_is_done_by_hand_is_seen(watch: Watch, tmp_path: Path) -> None:
     assert watch.service.records.task(watch.service.records.names[quick], 0).code == 3
 
 
+@pytest.mark.deep
 def test_a_node_fails_and_slurmctld_is_away(watch: Watch) -> None:
     lost = watch.sbatch("-w", "d1", "-c", "8")
     kept = watch.sbatch("-w", "d2", "-c", "8")

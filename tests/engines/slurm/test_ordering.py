@@ -89,8 +89,9 @@ def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> N
     try:
         while len(written) < 2:
             engine.order(line)
+            time.sleep(0.001)
         while engine._todo.is_set():  # noqa: SLF001  until it has looked at the last order
-            pass
+            time.sleep(0.001)
     finally:
         engine.close()
     assert list(written[0]) == line[:AT_ONCE]

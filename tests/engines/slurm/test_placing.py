@@ -105,6 +105,7 @@ def test_jobs_of_others_count_as_taken_and_a_full_node_gives_the_task_back(
     wait(bed, lambda: cpus(engine, "d3") == 8)
 
 
+@pytest.mark.deep
 def test_hands_are_respected(bed: SlurmBed) -> None:
     engine, run = bed.engine(), bed.ground.run
     engine.reconcile([])

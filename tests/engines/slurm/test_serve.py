@@ -14,6 +14,7 @@ from tests.engines.slurm.ground import Ground
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.deep
 def test_commands_answer_on_a_slurm_that_is_observed_and_then_put_into_order(
     slurm: Ground,
     tmp_path: Path,

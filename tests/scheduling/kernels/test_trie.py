@@ -94,7 +94,8 @@ def test_the_search_finds_the_least_that_fits(seed: int, machines: int, words: i
             people.forget(state.handle, j)
         elif jobs and rng.random() < 0.3:
             j = jobs[int(rng.integers(len(jobs)))]
-            people.rescale(state.handle, j, float(rng.integers(1, 9)), 1 << 37, True)
+            scale, one = float(rng.integers(1, 9)), np.ones(1, np.int64)
+            people.rescale(state.handle, j * one, scale * np.ones(1), (1 << 37) * one, one)
         else:
             jobs.append(enrol(state, rng, [*tenants, NONE][int(rng.integers(5))], terms))
         m = int(rng.integers(machines))

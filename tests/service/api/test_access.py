@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -120,6 +121,74 @@ def test_who_may_use_a_route_is_answered(route: Route) -> None:
                 prepare(stage, route)
                 answer = ask(stage, route, token)
             assert answer.status == route.status, (token, answer.body)
+
+
+CHANGING = tuple(route for route in ROUTES if route.access is Access.OWN and route.method != "GET")
+"""What changes jobs: PATCH, DELETE and POST, about one and about several."""
+
+FORMS = (
+    *("mine", "vision/mine", "research/vision/mine", "sales/../vision/mine", "./vision/mine"),
+    *("sales/mine", "vision/mine/", " vision/mine", "Vision/mine", "1", "#1", "vision/1"),
+)
+"""Ways to name the job of vision, and some that somebody may think are such."""
+
+
+def asked_of(stage: Stage, route: Route, token: str, name: str, cookie: str) -> Answer:
+    """The answer to what would change the job of this name: by header, or by a session's cookie."""
+    body = {
+        "submit": {"jobs": [job(name, "vision")]},
+        "cancel_jobs": {"jobs": [name]},
+        "forget_jobs": {"jobs": [name]},
+    }.get(route.name, BODIES[route.name] if route.body is not None else None)
+    path = route.path.format(job=quote(name, safe=""))
+    if not cookie:
+        return stage.ask(route.method, path, token, body)
+    page = {"Sec-Fetch-Site": "same-origin", REQUEST_HEADER: "1"}  # as the dashboard asks
+    return stage.ask(route.method, path, None, body, {"Cookie": cookie, **page})
+
+
+@pytest.mark.parametrize("over", [False, True], ids=["running", "over"])
+@pytest.mark.parametrize("namesake", [False, True], ids=["one of the name", "two"])
+@pytest.mark.parametrize("route", CHANGING, ids=lambda route: route.name)
+def test_nobody_changes_anothers_job_by_whatever_name(
+    stage: Stage, route: Route, namesake: bool, over: bool
+) -> None:
+    """The hostile tenant may have a job of the same name: that one alone is meant then."""
+    assert stage.submit("mine", "vision", 2).status == 201
+    if namesake:
+        assert stage.submit("mine", "sales", 2).status == 201
+    stage.step()
+    if over:
+        assert stage.ask("POST", "/v1/cancel", body={"jobs": ["vision/mine"]}).status == 200
+        for _ in range(3):
+            stage.step()
+
+    def theirs() -> tuple[object, ...]:
+        shown = stage.get("/v1/jobs/vision%2Fmine", "vision")
+        tasks = stage.get("/v1/jobs/vision%2Fmine/tasks", "vision")
+        return shown.status, shown.body, tasks.body
+
+    before = theirs()
+    assert before[0] == 200
+    for token in ("sales", "watcher"):
+        given = {"token": stage.tokens[token]}
+        signed = stage.ask("POST", "/v1/session", None, given).headers["set-cookie"]
+        for cookie in ("", signed.partition(";")[0]):
+            for name in FORMS:
+                stage.time += 100  # nobody is slowed down
+                answer = asked_of(stage, route, token, name, cookie)
+                own = namesake and token == "sales" and name in ("mine", "sales/mine")
+                if not own or route.name == "submit":
+                    assert answer.status in (403, 404, 422), (token, name, answer)
+                assert theirs() == before, (token, name)
+    # It was there to be changed: who owns it does what they could not.
+    if route.name in ("forget_job", "forget_jobs") and not over:
+        return
+    name = "another" if route.name == "submit" else "vision/mine"
+    given = {"token": stage.tokens["vision"]}
+    signed = stage.ask("POST", "/v1/session", None, given).headers["set-cookie"]
+    answer = asked_of(stage, route, "vision", name, signed.partition(";")[0])
+    assert answer.status == (409 if over and route.name == "grow_job" else route.status), answer
 
 
 SECRET = "hunter2"

@@ -24,6 +24,12 @@ from tests.service.api.test_access import BODIES, IN_PATHS
 MINE = ("stays", "fails", "nowhere", "small", "listed", "waits", "partly")
 """The jobs of vision."""
 
+FULL = "vision%2F"
+"""Before the names of these in a path: others may have jobs of the same names."""
+
+OTHERS = ("theirs", "no-such")
+"""Jobs that are not vision's."""
+
 QUERIES: dict[str, tuple[str, ...]] = {
     "all": ("true",),
     "state": ("failed", "pending", "running"),
@@ -173,7 +179,7 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
     """Addresses and bodies that a route is asked with: about each job, with each parameter.
     `above`: what stands before the names of vision's jobs, for who sees all."""
     names = (
-        (*(f"{above}{name}" for name in MINE), "theirs", "no-such")
+        (*(f"{way}{name}" for way in dict.fromkeys((above, FULL)) for name in MINE), *OTHERS)
         if "{job}" in route.path
         else ("stays",)
     )
@@ -183,7 +189,8 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
     elif route.name == "can_run":
         bodies = CAN_RUNS
     elif route.name in ("cancel_jobs", "forget_jobs"):
-        bodies = (*({"jobs": [name]} for name in names), {"jobs": ["stays", "fails"]})
+        some = [f"{way}{name}" for way in ("", "vision/") for name in MINE]
+        bodies = (*({"jobs": [name]} for name in (*some, *OTHERS)), {"jobs": ["stays", "fails"]})
     elif route.body is not None:
         bodies = (BODIES[route.name],)
     if route.name == "submit":
@@ -201,7 +208,7 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
 def answers(stage: Stage, token: str | None, routes: tuple[Route, ...]) -> Iterator[bytes]:
     """All that they answer, the heads too."""
     # Others may have jobs of the same names by now, and an admin has to say whose are meant.
-    above = "vision%2F" if token == "root" else ""
+    above = FULL if token == "root" else ""
     for route in routes:
         if route.media == STREAM:
             if token is not None:

@@ -9,9 +9,9 @@ from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import (
-    JobCancelled,
     AdviceChanged,
     GuaranteesChanged,
+    JobCancelled,
     JobSubmitted,
     MachineDrained,
     TaskFinished,

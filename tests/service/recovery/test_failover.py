@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -17,11 +17,19 @@ import psutil
 import psycopg
 import pytest
 
+from fairlead.cli.main import parser_of
+from fairlead.cli.serving.maker import ServiceMaker
+from fairlead.cli.serving.plan import plan_of
 from fairlead.client.client import Client
 from fairlead.client.errors import BusyError, NotLeadingError
 from fairlead.client.transport import TAKEOVER
 from fairlead.model.job import Job
 from fairlead.service.journal.leases import RUN_OUT, TRUST
+from fairlead.service.journal.places import open_reader
+from fairlead.service.metrics import Metrics
+from fairlead.service.process.clock import wall_clock
+from fairlead.service.recovery.follower import Follower
+from fairlead.wire.jobs import JobState
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
 from tests.service.failovers import Way
@@ -198,6 +206,41 @@ def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> Non
     assert RUN_OUT + 4 <= 10 < TAKEOVER
 
 
+def test_a_try_to_lead_that_somebody_holds_up_forgets_nothing(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To read the journal again takes the longer the more there is in it: then the silence of who
+    led would count anew, and nobody would lead for twice as long."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    parser, _ = parser_of("serve")
+    words = ["--cluster", str(tmp_path / "cluster.yaml"), "--journal", database, "--state"]
+    plan = plan_of(parser.parse_args([*words, str(tmp_path / "other")]))
+    plan.state.mkdir()
+    with (
+        serving(tmp_path, "--cluster", "cluster.yaml", "--journal", database) as served,
+        psycopg.connect(database) as held,
+        ExitStack() as opened,
+    ):
+        maker = ServiceMaker(plan, Metrics(), [], wall_clock, opened)
+        follower = maker.begin(lambda: None)
+        assert isinstance(follower, Follower)
+        opened.callback(follower.close)
+        known = follower.core
+        served.process.send_signal(signal.SIGSTOP)
+        gone = follower.free = follower.store.standing()
+        held.execute("SELECT 1 FROM journal_head FOR UPDATE")
+        assert maker.lead(follower, gone) is None
+        assert "this service cannot yet" in capsys.readouterr().err
+        follower.step(0)
+        assert follower.free != gone
+        assert follower.core is known is not None
+        held.rollback()
+        service = maker.lead(follower, follower.store.standing())
+        assert service is not None
+        assert service.core is known
+        service.close()
+
+
 def test_one_in_the_background_says_that_it_follows_and_whom(database: str, tmp_path: Path) -> None:
     words = ("--cluster", "cluster.yaml", "--journal", database, "--listen", "127.0.0.1:0")
     (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
@@ -245,6 +288,72 @@ def test_one_that_was_overtaken_says_that_it_waits_for_the_database_and_then_fol
         finally:
             admin.execute("DROP OWNED BY once")
             admin.execute("DROP ROLE once")
+
+
+NEWER = """\
+import sys
+from fairlead.service.recovery import configuration
+configuration.SCHEMA += 1
+configuration.__version__ = "9.9"
+from fairlead.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@contextmanager
+def newer(folder: Path, *words: str) -> Iterator[str]:
+    """The address of a service of a version that writes what this one does not know."""
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-c", NEWER, "serve", "--listen", "127.0.0.1:0", *words],
+            cwd=folder,
+            env=environment(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+        )
+    address = folder / "state" / "address"
+    try:
+        until(address.exists)
+        yield address.read_text().strip()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_one_that_a_newer_one_overtook_ends_with_a_sentence_and_writes_nothing(
+    database: str, tmp_path: Path
+) -> None:
+    """Two versions on one journal, as when one machine is upgraded before the other."""
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    words = ("--cluster", "cluster.yaml", "--journal", database)
+    with (
+        serving(folders[0], *words) as old,
+        newer(folders[1], *words, "--state", "state") as url,
+    ):
+        until(lambda: follows(url, old.url))
+        old.process.send_signal(signal.SIGSTOP)
+        until(lambda: leads(url))
+        old.process.send_signal(signal.SIGCONT)
+        rest, _ = old.process.communicate(timeout=240)
+        assert old.process.returncode == 2, rest
+        assert "as version 9.9 of Fairlead wrote it" in rest.splitlines()[-1]
+        assert rest.count("use the newer one") == 1
+        assert "Traceback" not in rest
+        reader = open_reader(database)
+        before = [entry for entry in reader.read() if entry.kind == "service_started"]
+        again = fairlead(folders[0], "serve", *words, "--listen", "127.0.0.1:0")
+        assert again.returncode == 2
+        assert "use the newer one" in again.stderr
+        assert [e for e in reader.read() if e.kind == "service_started"] == before
+        reader.close()
+        token = (old.state / "admin-token").read_text().strip()
+        with Client(url, token) as client:
+            client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+            until(lambda: client.job("x").state is JobState.FINISHED)
 
 
 def test_one_that_waits_for_the_database_can_be_stopped(database: str, tmp_path: Path) -> None:

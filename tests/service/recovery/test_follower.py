@@ -20,12 +20,16 @@ from fairlead.service.journal.entry import (
     Standing,
     Store,
     TakenJournalError,
+    VersionJournalError,
 )
 from fairlead.service.journal.leases import GRACE, LOOK, RUN_OUT, Lease
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
 from fairlead.service.records import dump
+from fairlead.service.recovery import configuration
+from fairlead.service.recovery.configuration import SCHEMA
 from fairlead.service.recovery.follower import Follower, _Seen
+from fairlead.service.recovery.recover import recover
 from fairlead.service.requests import CancelJob, Refused, Wrong
 from fairlead.service.settings import Settings
 from tests.cli.live.place import until
@@ -314,6 +318,32 @@ def test_it_goes_on_though_the_entries_in_between_were_removed(place: str | Path
     assert pair.service.store.start() > follower.records.seq
     pair.look()
     same(pair, follower)
+    pair.close()
+
+
+def test_where_a_newer_one_leads_it_says_so_and_writes_nothing(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Upgraded one after the other: the newer one took over, and what it writes may be of kinds of
+    which this one knows nothing."""
+    follower = pair.follow()
+    pair.submit(job("x"))
+    pair.service.close()
+    monkeypatch.setattr(configuration, "SCHEMA", SCHEMA + 1)
+    monkeypatch.setattr(configuration, "__version__", "9.9")
+    pair.service = pair.lead(None, None)
+    pair.submit(job("y"))
+    last = pair.service.store.last()
+    with pytest.raises(VersionJournalError, match=r"version 9\.9 of Fairlead wrote it.*newer one"):
+        pair.look()
+    with pytest.raises(VersionJournalError, match=r"use the newer one"):
+        follower.begin_again()
+    with pytest.raises(VersionJournalError, match=r"use the newer one"):
+        recover(pair.service.store)
+    assert pair.service.store.last() == last
+    pair.followers.clear()
+    assert pair.submit(job("z")).ids == (3,)
+    follower.close()
     pair.close()
 
 

@@ -16,7 +16,11 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.registry import ENGINES, PLACE, open_engine
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Cluster
-from fairlead.service.journal.entry import JournalError, TakenJournalError
+from fairlead.service.journal.entry import (
+    JournalError,
+    TakenJournalError,
+    VersionJournalError,
+)
 from fairlead.service.settings import where_others_place, without_devices
 
 if TYPE_CHECKING:
@@ -97,11 +101,21 @@ class ServiceMaker:
         from fairlead.service.journal.places import open_store
 
         since = steady_clock()
+        follower.free = None  # whatever comes of this, the next look says it anew
         try:
             store = open_store(self._place, self._plan.state / HEAD, after=gone)
+        except TakenJournalError:
+            return None  # another one was quicker, or it was not gone
+        except VersionJournalError:
+            raise  # it never can
+        except JournalError as error:
+            # What it knows was given to nobody: it is not read again, which may take so long that
+            # the silence of who led would count from its beginning.
+            complain(f"nobody leads, and this service cannot yet: {error}")
+            return None
+        try:
             service = self._lead(store, since, lambda: follower.recovered, lambda: None)
         except TakenJournalError:
-            follower.free = None  # another one was quicker, or it was not gone
             return None
         except (JournalError, EngineError) as error:
             complain(f"nobody leads, and this service cannot: {error}")

@@ -27,6 +27,7 @@ from fairlead.service.journal.entry import (
     CorruptJournalError,
     JournalError,
     TakenJournalError,
+    VersionJournalError,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
             try:
                 code = _serve(plan, voice, begun, listens)
             except (JournalError, EngineError) as error:
-                if overtaken and not begun and not isinstance(error, CorruptJournalError):
+                lasting = isinstance(error, CorruptJournalError | VersionJournalError)
+                if overtaken and not begun and not lasting:
                     waiting.look(Away.because_of(error), voice.clock())
                     time.sleep(RETRY)
                     continue

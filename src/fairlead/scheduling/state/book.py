@@ -285,14 +285,7 @@ class Book:
             | (new.unit != state.job["unit"][jobs])
             | (usable != state.job["usable"][jobs])
         )
-        for i in changed.tolist():
-            rescale(
-                state.handle,
-                int(jobs[i]),
-                float(new.scale[i]),
-                int(new.unit[i]),
-                int(usable[i]),
-            )
+        rescale(state.handle, jobs[changed], new.scale[changed], new.unit[changed], usable[changed])
 
     def find_scarcity(self) -> None:
         """Find anew how scarce each machine is, among those that are there."""

@@ -170,11 +170,13 @@ class Scaler:
             ones = np.ones_like(total)
             scale[able] = self._ask(demand, spread, all_hold, able, kinds, ones, may, named)
         else:
-            # Jobs of the same needs see each capacity twice: what they may use, and the rest.
+            # Jobs that may use as many machines of each capacity, whatever they need of them, see
+            # each capacity twice: what they may use, and the rest.
             twice = np.vstack([kinds, kinds])
-            by_needs = able[np.argsort(group[able], kind="stable")]
-            ends = np.flatnonzero(np.diff(group[by_needs])) + 1
-            for mine in np.split(by_needs, ends) if len(able) else ():
+            _, alike_in = alike(having)
+            by_machines = able[np.argsort(alike_in[able], kind="stable")]
+            ends = np.flatnonzero(np.diff(alike_in[by_machines])) + 1
+            for mine in np.split(by_machines, ends) if len(able) else ():
                 count = np.concatenate([having[mine[0]], total - having[mine[0]]])
                 there_is = np.flatnonzero(count)
                 may = np.broadcast_to(there_is < len(kinds), (mine.size, there_is.size))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.state import Records, State
+from fairlead.scheduling.kernels.memory.state import Records, State, Words
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.state.distinct_rows import alike
-from fairlead.scheduling.state.rows import limits, machines_there
-from fairlead.scheduling.why.never import counts, fit_together
+from fairlead.scheduling.state.rows import machines_there
+from fairlead.scheduling.state.scales import FIFO, Scaler
+from fairlead.scheduling.why.never import MOST
+from fairlead.sharing.present import over_limit
 from fairlead.sharing.problem.problem import Bools, Ints
+
+AT_ONCE = 1 << 18
+"""Pairs of kinds of jobs and of machines that are looked at at once."""
 
 
 def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
@@ -25,28 +30,46 @@ def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
     mine = np.zeros(len(examples), bool)
     mine[of[np.isin(every, machines)]] = True
     examples = every[examples]
-    satisfies = state.satisfies[examples]
-    needs, demand, job = state.needs[jobs], state.demand[jobs], state.job[jobs]
-    size = together(job)
-    rest = np.stack((size, job["spread"], job["tenant"]), axis=1).astype(np.int64)
-    kinds, kind = alike(np.hstack((needs.view(np.int64), demand, rest)))
-    room: dict[bytes, Ints] = {}
-    able = np.zeros(len(kinds), bool)
-    for number, at in enumerate(kinds.tolist()):
-        key = demand[at].tobytes()
-        if key not in room:
-            room[key] = counts(state, examples, demand[at], empty=True).min(axis=1)
-        allowed = ((satisfies & needs[at]) == needs[at]).all(axis=1)
-        able[number] = (
-            bool((allowed & mine & (room[key] > 0)).any())
-            and fit_together(room[key], bool(job["spread"][at]), many * allowed) >= size[at]
-            and not any(
-                demand[at, r] * size[at] > limit
-                for _, r, limit in limits(state, int(job["tenant"][at]), demand[at])
-            )
-        )
+    allowed, by_needs = _allowed(state.needs[jobs], state.satisfies[examples])
+    job, demand = state.job[jobs], state.demand[jobs]
+    rest = np.stack((together(job), job["spread"], job["tenant"], by_needs), axis=1)
+    kinds, kind = alike(np.hstack((demand, rest.astype(np.int64))))
+    able = np.concatenate(
+        [
+            _able(state, jobs[part], allowed[by_needs[part]], examples, many, mine)
+            for part in np.array_split(kinds, len(kinds) * len(examples) // AT_ONCE + 1)
+        ]
+    )
     found: Bools = able[kind]
     return found
+
+
+def _allowed(needs: Words, satisfies: Words) -> tuple[Bools, Ints]:
+    """(K, C) the different sets of machines that jobs with these needs (J, W) may use, and which
+    one each may (J,). What all machines satisfy, or as many, parts no jobs: a tenant can submit
+    thousands that differ in nothing else."""
+    parting = needs & ~np.bitwise_and.reduce(satisfies)
+    words = np.flatnonzero(parting.any(axis=0))
+    different, of = alike(parting[:, words].view(np.int64))
+    may = np.ones((len(different), len(satisfies)), bool)
+    for word in words.tolist():
+        may &= parting[different, word, None] & ~satisfies[:, word] == 0
+    sets, of_set = alike(np.packbits(may, axis=1))
+    return may[sets], of_set[of]
+
+
+def _able(
+    state: State, jobs: Ints, allowed: Bools, machines: Ints, many: Ints, mine: Bools
+) -> Bools:
+    """Which of these jobs, each allowed on some of the machines in these slots (J, C), so `many` of
+    each, could run a task on one that is `mine`."""
+    job, demand = state.job[jobs], state.demand[jobs]
+    size, spread = together(job), job["spread"] > 0
+    fit = Scaler(FIFO, (), state.unit).whole_ones(demand, spread, state.capacity[machines])
+    fit = np.where(allowed, np.minimum(fit, MOST), 0)
+    over = over_limit(state.limit, state.tenant["parent"], job["tenant"], demand, size)
+    able: Bools = (fit[:, mine] > 0).any(axis=1) & (fit @ many >= size) & ~over
+    return able
 
 
 def together(jobs: Records) -> Ints:

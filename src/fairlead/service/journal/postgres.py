@@ -19,6 +19,7 @@ from fairlead.service.journal.entry import (
     NoJournalError,
     Standing,
     TakenJournalError,
+    VersionJournalError,
 )
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
@@ -315,7 +316,7 @@ def _there(session: Session) -> bool:
 def _version(session: Session, url: str, *, older: bool = False) -> int:
     ((version,),) = session.run("SELECT version FROM journal_schema")
     if version > VERSION:
-        raise JournalError(
+        raise VersionJournalError(
             f"the journal in {without_password(url)} was written by a newer Fairlead (its schema is"
             f" {version}, known is {VERSION}): use that one"
         )

@@ -11,7 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    NoJournalError,
+    VersionJournalError,
+)
 from fairlead.service.journal.lock import Lock
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
@@ -286,7 +291,7 @@ def _version(session: Session, path: Path, *, older: bool = False) -> int:
     if whose != APPLICATION or not version:
         raise JournalError(f"{path} is no journal of Fairlead's, but another program's file")
     if version > VERSION:
-        raise JournalError(
+        raise VersionJournalError(
             f"the journal {path} was written by a newer Fairlead (its schema is {version}, known"
             f" is {VERSION}): use that one"
         )

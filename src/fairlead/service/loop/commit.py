@@ -35,13 +35,14 @@ class PendingStep:
 class Committer:
     """`trouble`: why the journal cannot be written now; empty if it can. `stuck`: the step that
     could not be written. `listeners` are called with entries that are durable and folded.
-    `readers` read meanwhile."""
+    `readers` read meanwhile, of what is folded after each `slice`."""
 
     def __init__(self, store: Store, records: Records, observer: Observer) -> None:
         self.trouble = ""
         self.stuck: PendingStep | None = None
         self.listeners: list[Listener] = []
         self.readers: Readers = NoReaders()
+        self.slice = SLICE
         self._store, self._records, self._observer = store, records, observer
         self._midway = Midway(records)
 
@@ -63,7 +64,7 @@ class Committer:
         contents = zip(entries, pending.step.contents, strict=True)
         for number, (entry, content) in enumerate(contents, 1):
             fold(self._records, entry, content)
-            if number % SLICE == 0:
+            if number % self.slice == 0:
                 self.readers.serve(self._midway)
         self._observer.count(Counted.ENTRIES, len(entries))
         return True

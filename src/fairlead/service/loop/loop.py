@@ -17,7 +17,7 @@ from fairlead.service.journal.entry import Listener, Store
 from fairlead.service.journal.leases import Lease, steady_clock
 from fairlead.service.loop.adopting import Adoption
 from fairlead.service.loop.bootstrap import begin, check_engine, take_over
-from fairlead.service.loop.commit import Committer, PendingStep
+from fairlead.service.loop.commit import SLICE, Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.intake import collect_inputs, next_time
 from fairlead.service.loop.machines import Machines
@@ -180,9 +180,11 @@ class Service:
             self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable) for value in values]
 
-    def serve_meanwhile(self, readers: Readers) -> None:
-        """From now on these may read of the records while a step is made."""
+    def serve_meanwhile(self, readers: Readers, every: int = SLICE) -> None:
+        """From now on these may read of the records while a step is made, and after each so many
+        entries that are folded."""
         self._readers = self._committer.readers = readers
+        self._committer.slice = every
 
     def wake(self) -> int:
         """The time at which `step` is to be called though nothing comes in and no report is

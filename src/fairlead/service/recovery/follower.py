@@ -22,6 +22,7 @@ from fairlead.service.journal.entry import (
     JournalError,
     Listener,
     Standing,
+    VersionJournalError,
 )
 from fairlead.service.journal.leases import LOOK, Following, Watch, steady_clock
 from fairlead.service.journal.reading import SqlReader
@@ -162,7 +163,8 @@ class Follower:
 
     def step(self, now: int, requests: Sequence[Request] = ()) -> list[Reply]:
         """Looks at the journal when it is time to, and turns the requests away. `now`:
-        microseconds since 1970. Raises CorruptJournalError and DisagreementError."""
+        microseconds since 1970. Raises CorruptJournalError, DisagreementError and, where a newer
+        service leads, VersionJournalError."""
         if self._look is None and self._clock() >= self._next_look:
             self._next_look = self._clock() + LOOK
             self._look = self._aside(partial(self._see, self.records.seq))
@@ -223,7 +225,7 @@ class Follower:
             seen = look.result()
             if seen.cut_off:
                 self._begin()
-        except CorruptJournalError:
+        except (CorruptJournalError, VersionJournalError):
             raise
         except JournalError as error:
             self.observer.count(Counted.JOURNAL_ERRORS)

@@ -9,7 +9,12 @@ from typing import Protocol
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Listener
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    Entry,
+    Listener,
+    VersionJournalError,
+)
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.recovery.configuration import SCHEMA, SERVICE_STARTED
@@ -19,9 +24,9 @@ from fairlead.version import __version__
 
 
 def _check_version(entry: Entry) -> None:
-    """Raises JournalError where a newer version wrote what follows."""
+    """Raises VersionJournalError where a newer version wrote what follows."""
     if entry.body["schema"] > SCHEMA:
-        raise JournalError(
+        raise VersionJournalError(
             f"the journal goes on, from entry {entry.seq}, as version {entry.body['version']} of"
             f" Fairlead wrote it, and this is {__version__}: use the newer one"
         )
@@ -114,7 +119,7 @@ def newest(store: Readable) -> tuple[Core | None, Records]:
         core, records = load(found[1])
     except CorruptJournalError as error:
         if start:
-            raise JournalError(
+            raise VersionJournalError(
                 f"the journal's entries up to {start} were removed, and this version"
                 f" ({__version__}) cannot read the snapshot that says what they did ({error}): use"
                 " the version that wrote it"

@@ -48,18 +48,18 @@ class _End:
 def expected_start(core: Core, job: str) -> Start | None:
     """Finds when the core would launch the job's next task, if every task takes as long as said.
     None where no task told how long it takes. Tasks that are late end at once."""
-    ahead = copy_core(core)
-    tasks = Tasks(ahead)
+    tasks = Tasks(core)
     columns = (tasks.launched, tasks.expected, tasks.job, tasks.number, tasks.attempt)
     held = list(zip(*(column.tolist() for column in columns), strict=True))
     ends = [
-        _End(max(launched + lasts, ahead.now + 1), ahead.book.name_of(job), number, attempt)
+        _End(max(launched + lasts, core.now + 1), core.book.name_of(job), number, attempt)
         for launched, lasts, job, number, attempt in held
         if lasts
     ]
     unknown = len(held) - len(ends)
     if not ends:
         return None
+    ahead = copy_core(core)
     heapq.heapify(ends)
     most = min(MOST_MOMENTS, max(50, MOST_WORK // max(len(ahead.ids.jobs), 1)))
     for _ in range(most):

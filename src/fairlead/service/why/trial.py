@@ -12,7 +12,7 @@ from fairlead.model.job import Job
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
-from fairlead.scheduling.reading.core_copy import copy_core
+from fairlead.scheduling.reading.core_copy import freeze
 from fairlead.scheduling.reading.lookup import job_counts, machines_of_job
 from fairlead.service.fairness.causes import Told
 
@@ -35,11 +35,12 @@ def nameless() -> Iterator[None]:
 
 
 class Trials:
-    """So many trials at most, each on a fresh copy of the core. `told`: what a reader is told of
+    """So many trials at most, each on a copy of the core as it is; `told`: what a reader is told of
     jobs' names."""
 
     def __init__(self, core: Core, job: str, most: int, told: Told = str) -> None:
         self.core, self.job, self.told, self._left = core, job, told, most
+        self._spare: Core | None = None  # the copy of the last trial
         self.slot = core.ids.jobs[job]
         self.counts = job_counts(core, job)
         self.model = core.ids.job_at[self.slot]
@@ -81,7 +82,7 @@ class Trials:
         if self._left <= 0:
             return []
         self._left -= 1
-        core = copy_core(self.core)
+        core = self._spare = freeze(self.core, self._spare).core
         try:
             for event in events:
                 core.apply(event)

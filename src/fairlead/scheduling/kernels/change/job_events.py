@@ -13,7 +13,7 @@ from fairlead.scheduling.kernels.change.counts import (
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.task_lists import free_task
 from fairlead.scheduling.kernels.memory.compiling import kernel
-from fairlead.scheduling.kernels.memory.state import Handle, Ints, Words, int64
+from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, Words, int64
 from fairlead.scheduling.kernels.memory.tables import (
     BLANK_JOB,
     BLANK_TENANT,
@@ -235,15 +235,18 @@ def forget(s: Handle, j: int) -> None:
 
 
 @kernel
-def rescale(s: Handle, j: int, scale: float, unit: int, usable: int) -> None:
-    """A job's scale changed, or whether it could ever run."""
-    job = s.job[j]
-    if job.unit != unit:
-        hold(s, j, job.held * (unit - job.unit))
-        job.unit = unit
-    job.scale = scale
-    job.usable = usable
-    update_job(s, j)
+def rescale(s: Handle, jobs: Ints, scale: Floats, unit: Ints, usable: Ints) -> None:
+    """The scales of these jobs changed, or whether they could ever run. One call for all: with
+    thousands of them the way from Python to here took ten times as long as what is done."""
+    for i in range(len(jobs)):
+        j = jobs[i]
+        job = s.job[j]
+        if job.unit != unit[i]:
+            hold(s, j, job.held * (unit[i] - job.unit))
+            job.unit = unit[i]
+        job.scale = scale[i]
+        job.usable = usable[i]
+        update_job(s, j)
 
 
 @kernel
