@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _file_with(token: str | None) -> Path | None:
-    """The file of a service on this machine that this token is in; None where it is from elsewhere."""
+    """The file of this user's service that the token is in; None where it is from elsewhere."""
     file = state_folder(os.environ) / ADMIN_TOKEN
     with suppress(OSError):  # there is none, or it is another user's
         if token is not None and file.read_text(encoding="ascii").strip() == token:
