@@ -498,9 +498,7 @@ AS_A_FOLLOWER = f"""{{
 """Answers of the service with what those of a follower say besides."""
 
 
-def test_a_page_notices_that_its_service_leads_by_now(
-    place: Place, signed_in: Callable[..., Page]
-) -> None:
+def test_a_page_notices_that_its_service_leads_by_now(signed_in: Callable[..., Page]) -> None:
     page = signed_in("jobs")
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()
     page.add_init_script(AS_A_FOLLOWER)

@@ -264,7 +264,7 @@ class Shortfall(ResponseBody):
     cause: str = Field(description="a word: what keeps it from its share")
     counts: dict[str, Count] = Field(
         default_factory=dict,
-        description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone",
+        description="of the cause: tasks in the way, beyond a guarantee, by their tenants",
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,
@@ -289,7 +289,7 @@ class BelowFair(ResponseBody):
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
     counts: dict[str, Count] = Field(
         default_factory=dict,
-        description="of the cause: tasks in the way by their tenants, those beyond a guarantee alone",
+        description="of the cause: tasks in the way, beyond a guarantee, by their tenants",
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,

@@ -67,9 +67,9 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beyond:
-    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, the tasks that make
-    a share of 1, and the share, not divided by a weight, that its tenant (itself, where it has none)
-    holds in all beyond what is guaranteed."""
+    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, its scale, and the
+    share, not divided by a weight, that its tenant (itself, where it has none) holds in all beyond
+    what is guaranteed."""
 
     tasks: Ints
     scale: Floats
@@ -191,8 +191,8 @@ def _owners(core: Core, slots: Ints, counts: Ints, told: Told) -> FrozenMap[int]
 def _of_the_rich(
     core: Core, beyond: Beyond, slots: Ints, counts: Ints, told: Told
 ) -> FrozenMap[int]:
-    """Of these tasks, which are beyond what their jobs are guaranteed, those that are beyond what is
-    guaranteed to their tenants in all, too."""
+    """Of these tasks, which are beyond what their jobs are guaranteed, those that are beyond what
+    is guaranteed to their tenants in all, too."""
     tasks, share, most = Counter[str](), Counter[str](), dict[str, float]()
     some = (counts > 0) & (beyond.share[slots] > 0)
     slots, counts = slots[some], counts[some]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 Alike = tuple[int, bytes, bytes, bool]
 """What jobs that are alike have in common: the tenant's index (NOBODY: none; below it: that of one
-job, by `lone`), the demand, the bits of the terms, and whether each task needs a machine of its own."""
+job, by `lone`), the demand, the bits of the terms, and whether each task needs a machine of its
+own."""
 
 NOBODY = -1
 
