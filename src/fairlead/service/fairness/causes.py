@@ -67,9 +67,9 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beyond:
-    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, its scale, and the
-    share, not divided by a weight, that its tenant (itself, where it has none) holds in all beyond
-    what is guaranteed."""
+    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, its scale, and
+    the share, not divided by a weight, that its tenant (itself, where it has none) holds in all
+    beyond what is guaranteed."""
 
     tasks: Ints
     scale: Floats
