@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from fairlead.studies.pictures.charts import HATCHES, Cloud, bars, points
-from fairlead.studies.pictures.picture import Picture, drawn, rounded
+from fairlead.studies.pictures.picture import Picture, drawn, named, rounded, styled
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 150_000
 """Bytes of an SVG among the docs."""
-LARGER = {"choosy-schedulers.svg", "kdf-table1.svg"}
-"""Drawn before hatches were lines: these studies take long."""
+LARGER = {"choosy-schedulers.svg"}
+"""Drawn before hatches were lines: this study takes long."""
+ALL = 3_000_000
+"""Bytes of all that studies have among the docs."""
 
 
 def picture(*panels: object) -> Picture:
@@ -45,6 +47,31 @@ def test_numbers_of_an_svg_are_short() -> None:
     assert rounded(path) == '<path d="M 12.3 -0.1235 L 7 3.5"/>'
 
 
+def test_names_that_nothing_refers_to_are_left_out() -> None:
+    svg = '<g id="a"/><clipPath id="b"/><g clip-path="url(#b)" id="c.1"/><use href="#d"/>'
+    assert named(svg) == '<g/><clipPath id="b"/><g clip-path="url(#b)"/><use href="#d"/>'
+
+
+def test_styles_that_occur_again_are_written_once() -> None:
+    svg = '<style>*{a: b}</style><g style="c: d"/><g style="c: d"/><g style="e: f"/>'
+    assert styled(svg) == (
+        '<style>*{a: b}\n.s0{c: d}\n</style><g class="s0"/><g class="s0"/><g style="e: f"/>'
+    )
+
+
+def test_a_png_has_few_colours_and_the_same_bytes_each_time() -> None:
+    shown = picture(bars(["a"], {"B": [1.0], "C": [2.0]}, "y"))
+    png = drawn(shown).png
+    # The header of a PNG: eight bits of a palette, each pixel one of its colours.
+    assert (png[24], png[25]) == (8, 3)
+    assert drawn(shown).png == png
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "studies").glob("*/*.svg")), ids=str)
 def test_an_svg_among_the_docs_is_small(path: Path) -> None:
     assert path.name in LARGER or path.stat().st_size <= LARGEST
+
+
+def test_the_studies_among_the_docs_are_small_together() -> None:
+    files = (ROOT / "docs" / "studies").rglob("*")
+    assert sum(file.stat().st_size for file in files if file.is_file()) <= ALL

@@ -12,6 +12,7 @@ from fairlead.model.errors import InputError
 from fairlead.studies.choosy.fig6 import waited
 from fairlead.studies.choosy.fig7 import pareto, ramp_up
 from fairlead.studies.claims import Row, Verdict
+from fairlead.studies.cost import Cost
 from fairlead.studies.kdf.combinations import cases
 from fairlead.studies.page import page
 from fairlead.studies.registry import NAMES, study_of
@@ -107,7 +108,7 @@ def test_a_study_has_rows_data_and_a_page(name: str) -> None:
         assert (row.verdict is Verdict.AGREES) == (not row.because), row
     for table in result.tables:
         assert len({len(column) for column in table.columns.values()}) == 1
-    text = page(study, result, quick=True, seconds=1.0)
+    text = page(study, result, quick=True, cost=Cost(1.0, 2.0))
     assert text.count("\n| ") == len(result.rows) + 1
 
 

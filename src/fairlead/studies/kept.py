@@ -12,6 +12,7 @@ from pathlib import Path
 from fairlead.model.errors import OutputError
 from fairlead.model.report import json_text
 from fairlead.studies.claims import Row
+from fairlead.studies.cost import Cost
 from fairlead.studies.page import PAGE, page
 from fairlead.studies.pictures.picture import drawn
 from fairlead.studies.study import Findings, Study, Table
@@ -28,7 +29,7 @@ def tree(study: Study, rows: tuple[Row, ...]) -> dict[str, object]:
     return {"schema": SCHEMA, "study": study.name, "rows": [row.tree() for row in rows]}
 
 
-def keep(study: Study, found: Findings, out: Path, *, quick: bool, seconds: float) -> None:
+def keep(study: Study, found: Findings, out: Path, *, quick: bool, cost: Cost) -> None:
     """Writes the folder of the study in `out`. Raises OutputError."""
     there = out / study.name
     try:
@@ -48,14 +49,14 @@ def keep(study: Study, found: Findings, out: Path, *, quick: bool, seconds: floa
     for name, text in found.files.items():
         (there / name).parent.mkdir(exist_ok=True)
         write_whole(there / name, text)
-    write_whole(there / PAGE, page(study, found, quick=quick, seconds=seconds))
-    about = {"version": __version__, "quick": quick, "seconds": round(seconds, 3)}
+    write_whole(there / PAGE, page(study, found, quick=quick, cost=cost))
+    about = {"version": __version__, "quick": quick, **cost.tree()}
     write_whole(there / DONE, json_text({**tree(study, found.rows), **about}) + "\n")
 
 
-def kept(study: Study, out: Path, *, quick: bool) -> tuple[Row, ...] | None:
-    """The rows of a study that this version has made in `out` already, as quickly or as fully;
-    None where it has not."""
+def kept(study: Study, out: Path, *, quick: bool) -> tuple[tuple[Row, ...], Cost] | None:
+    """The rows of a study that this version has made in `out` already, as quickly or as fully, and
+    what they cost then; None where it has not."""
     try:
         content = json.loads((out / study.name / DONE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -64,7 +65,9 @@ def kept(study: Study, out: Path, *, quick: bool) -> tuple[Row, ...] | None:
         return None
     if (content.get("version"), content.get("quick")) != (__version__, quick):
         return None
-    return tuple(Row.from_tree(row) for row in content["rows"])
+    if "processor_seconds" not in content:  # made before it was counted
+        return None
+    return tuple(Row.from_tree(row) for row in content["rows"]), Cost.from_tree(content)
 
 
 def as_csv(table: Table) -> str:
@@ -89,6 +92,7 @@ def as_parquet(table: Table) -> bytes:
 
 
 def _plain(column: object) -> list[object]:
-    """The cells as CSV has them: numbers with the digits that they have, not more than 12."""
+    """The cells as CSV has them: numbers of not more than six digits, for people; Parquet has
+    all."""
     assert isinstance(column, list | tuple | range) or hasattr(column, "__iter__")
-    return [f"{value:.12g}" if isinstance(value, float) else value for value in column]
+    return [f"{value:.6g}" if isinstance(value, float) else value for value in column]

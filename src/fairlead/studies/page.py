@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fairlead.simulation.report.words import duration
 from fairlead.studies.claims import Row, Verdict
+from fairlead.studies.cost import Cost
 from fairlead.studies.study import Findings, Study
 from fairlead.version import __version__
 
@@ -20,7 +21,7 @@ WORDS = {
 }
 
 
-def page(study: Study, found: Findings, *, quick: bool, seconds: float) -> str:
+def page(study: Study, found: Findings, *, quick: bool, cost: Cost) -> str:
     """The page of one study."""
     lines = [f"# {heading(study)}", "", study.shows, ""]
     for picture in found.pictures:
@@ -32,7 +33,7 @@ def page(study: Study, found: Findings, *, quick: bool, seconds: float) -> str:
     if assumes:
         lines += ["", "## Assumptions", "", *(f"- {sentence}" for sentence in assumes)]
     lines += ["", "## This run", ""]
-    lines += [f"- {sentence}" for sentence in _about(study, found, quick, seconds)]
+    lines += [f"- {sentence}" for sentence in _about(study, found, quick, cost)]
     return "\n".join(lines) + "\n"
 
 
@@ -55,7 +56,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterator[str]:
+def _about(study: Study, found: Findings, quick: bool, cost: Cost) -> Iterator[str]:
     option = " --quick" if quick else ""
     yield f"`fairlead study {study.name}{option}`, Fairlead {__version__}"
     if quick:
@@ -65,7 +66,7 @@ def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterat
         yield f"seed {found.seeds[0]}" if one else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
     else:
         yield "nothing is drawn: no seed"
-    yield f"took {duration(seconds)}"
+    yield f"took {cost.words}"
     if found.tables:
         files = ", ".join(f"[{table.name}.csv]({table.name}.csv)" for table in found.tables)
         yield f"data: {files}"
@@ -73,24 +74,32 @@ def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterat
         yield f"files: {', '.join(f'[{name}]({name})' for name in found.files)}"
 
 
-def index(done: Sequence[tuple[Study, Sequence[Row]]], missing: Sequence[tuple[Study, str]]) -> str:
-    """The page of all studies: the verdicts of each, and those that could not be made."""
-    counts = Counter(row.verdict for _, rows in done for row in rows)
+def index(
+    done: Sequence[tuple[Study, Sequence[Row], Cost]], missing: Sequence[tuple[Study, str]]
+) -> str:
+    """The page of all studies: the verdicts and the cost of each, and those that could not be
+    made."""
+    counts = Counter(row.verdict for _, rows, _ in done for row in rows)
     verdicts = (
         f"Figures and tables of the papers, made again by Fairlead {__version__}. Of"
         f" {sum(counts.values())} claims {counts[Verdict.AGREES]} agree,"
         f" {counts[Verdict.DIFFERS]} differ, {counts[Verdict.CONTRADICTION]} contradict"
         f" something else in their paper, and {counts[Verdict.IMPOSSIBLE]} cannot be repeated."
     )
-    lines = ["# Studies", "", verdicts, ""]
-    lines += ["| study | | agree | differ | contradict | cannot |", "|---|---|---|---|---|---|"]
-    for study, rows in done:
+    total = sum(cost.processors for _, _, cost in done)
+    lines = ["# Studies", "", verdicts, "", f"They took {duration(total)} of processors.", ""]
+    lines += [
+        "| study | | agree | differ | contradict | cannot | processors |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for study, rows, cost in done:
         of = Counter(row.verdict for row in rows)
         numbers = " | ".join(str(of[verdict]) if of[verdict] else "" for verdict in Verdict)
         link = f"[{study.name}]({study.name}/{PAGE})"
-        lines.append(f"| {link} | {_cell(heading(study))} | {numbers} |")
+        took = duration(cost.processors)
+        lines.append(f"| {link} | {_cell(heading(study))} | {numbers} | {took} |")
     lines += [
-        f"| {study.name} | {_cell(heading(study))}: {_cell(why)} | | | | |"
+        f"| {study.name} | {_cell(heading(study))}: {_cell(why)} | | | | | |"
         for study, why in missing
     ]
     return "\n".join(lines) + "\n"

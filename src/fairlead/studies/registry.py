@@ -9,7 +9,7 @@ from fairlead.model.errors import InputError
 from fairlead.studies.study import Study
 
 STUDIES = {
-    "tsf": ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "google", "table1"),
+    "tsf": ("fig2", "fig3", "fig4", "fig5", "fig5-live", "fig6", "fig7", "google", "table1"),
     "choosy": (
         "fig1",
         "fig2",
@@ -21,6 +21,7 @@ STUDIES = {
         "schedulers",
         "fig10",
         "fig14",
+        "fig14-live",
         "fig15",
     ),
     "drf": ("demands", "fig3", "alternatives", "slots"),

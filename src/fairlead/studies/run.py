@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.model.errors import InputError
 from fairlead.studies.claims import Row
+from fairlead.studies.cost import NOTHING, Cost, Meter
 from fairlead.studies.kept import keep, kept
 from fairlead.studies.page import PAGE, index
 from fairlead.studies.study import Setting, Study
@@ -17,21 +17,23 @@ from fairlead.whole_file import write_whole
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a study: its rows, or why there are none; `again`: it was there already."""
+    """The outcome of a study: its rows and what they cost, or why there are none; `again`: it was
+    there already."""
 
     study: Study
     rows: tuple[Row, ...] = ()
+    cost: Cost = NOTHING
     refused: str = ""
     again: bool = False
 
 
 def run_one(study: Study, setting: Setting, out: Path) -> Outcome:
     """Runs a study and writes its folder. Raises InputError where its data is not there."""
-    begun = time.perf_counter()
-    found = study.findings(setting)
-    seconds = time.perf_counter() - begun
-    keep(study, found, out, quick=setting.quick, seconds=seconds)
-    return Outcome(study, found.rows)
+    meter = Meter()
+    found = study.findings(replace(setting, spread=meter.counted(setting.spread)))
+    cost = meter.cost()
+    keep(study, found, out, quick=setting.quick, cost=cost)
+    return Outcome(study, found.rows, cost)
 
 
 def run_all(
@@ -46,9 +48,9 @@ def run_all(
     outcomes = []
     for study in studies:
         begin(study)
-        rows = kept(study, out, quick=setting.quick)
-        if rows is not None:
-            outcome = Outcome(study, rows, again=True)
+        there = kept(study, out, quick=setting.quick)
+        if there is not None:
+            outcome = Outcome(study, *there, again=True)
         else:
             try:
                 outcome = run_one(study, setting, out)
@@ -56,7 +58,7 @@ def run_all(
                 outcome = Outcome(study, refused=str(error))
         outcomes.append(outcome)
         end(outcome)
-    done = [(one.study, one.rows) for one in outcomes if not one.refused]
+    done = [(one.study, one.rows, one.cost) for one in outcomes if not one.refused]
     missing = [(one.study, one.refused) for one in outcomes if one.refused]
     out.mkdir(parents=True, exist_ok=True)
     write_whole(out / PAGE, index(done, missing))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -13,10 +14,18 @@ from fairlead.studies import registry
 from fairlead.studies.properties.shown import slug
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.run import run_all
-from fairlead.studies.study import Setting, Study
+from fairlead.studies.study import Findings, Setting, Study
 from tests.cli.commands.test_allocate import run
 
 NAME = "tsf-fig2"
+SPENT = 0.3
+"""Seconds of a processor."""
+
+
+def spin(seconds: float) -> None:
+    end = process_time() + seconds
+    while process_time() < end:
+        pass
 
 
 def test_a_study_writes_its_page_picture_and_data(
@@ -36,6 +45,29 @@ def test_a_study_writes_its_page_picture_and_data(
     assert names == wanted
     page = (tmp_path / NAME / "index.md").read_text(encoding="utf-8")
     assert "| constrained CDRF: tasks of u1 and u2 | 12 and 4 | 12 and 4 | agrees exactly |" in page
+
+
+def test_a_page_says_what_its_study_cost(tmp_path: Path) -> None:
+    study = study_of(NAME)
+
+    def run_apart(setting: Setting) -> Findings:
+        setting.spread(spin, [SPENT, SPENT])
+        return Findings(())
+
+    spinning = Study(**{**vars(study), "run": run_apart})
+    with _spread(lambda _done, _parts: None) as spread:
+        setting = Setting(spread=spread)
+        (apart,) = run_all([spinning], setting, tmp_path / "apart")
+    (here,) = run_all([spinning], Setting(), tmp_path / "here")
+    for outcome, out in ((apart, "apart"), (here, "here")):
+        # What was spent in other processes counts, and what was spent in this one counts once.
+        assert outcome.cost.processors >= 2 * SPENT
+        page = (tmp_path / out / NAME / "index.md").read_text(encoding="utf-8")
+        assert f"- took {outcome.cost.words}" in page
+    assert here.cost.processors < 4 * SPENT
+    (again,) = run_all([spinning], Setting(), tmp_path / "here")
+    assert again.again
+    assert again.cost.processors == pytest.approx(here.cost.processors, abs=1e-3)
 
 
 def test_list_names_all_studies(capsys: pytest.CaptureFixture[str]) -> None:

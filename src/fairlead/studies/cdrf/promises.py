@@ -37,6 +37,7 @@ def run(setting: Setting) -> Findings:
         search_table(WHOLE_COLUMNS, inputs, SEED, WHOLE_ROWS, setting.spread, tasks=Tasks.WHOLE),
         TRIES,
         [(policy, row) for policy, row, _ in said],
+        setting.spread,
     )
     titles = {row.name: row.title for row in WHOLE_ROWS}
     return Findings(

@@ -13,7 +13,7 @@ from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.ideal.compare import Allocations, apart
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.workload import Floats, Resource, Workload
+from fairlead.simulation.workload import Floats, Ints, Resource, Workload
 from fairlead.simulation.workloads.draws import SECOND, Shape, Stream, Times, numbers
 from fairlead.studies.claims import Row, whether
 from fairlead.studies.pictures.charts import Line, lines
@@ -31,6 +31,8 @@ BETWEEN = 5.0
 TOGETHER = 100
 """Seconds that a user alone would need for its tasks, about, on a ninth of the machines."""
 LAST = USERS * BETWEEN
+AT_ONCE = 6.0
+"""Seconds that are drawn where all join at once."""
 KINDS = (Kind.RESTRICTED, Kind.PREEMPTION, Kind.PERIODIC)
 SEEDS, FEW = tuple(range(1, 11)), (1,)
 TIMES = Times(Shape.EXPONENTIAL)
@@ -69,7 +71,7 @@ def run(setting: Setting) -> Findings:
     first, empty = joining[0], together[0]
     return Findings(
         rows=(*_joining(joining), *_together(together)),
-        tables=(_table("joining", first), _table("at-once", empty)),
+        tables=(_table("joining", first, 2 * LAST), _table("at-once", empty, AT_ONCE)),
         pictures=(
             Picture(
                 "Nine users who join, and leave as their tasks end",
@@ -78,10 +80,10 @@ def run(setting: Setting) -> Findings:
                 " cluster that all join at once. Seed 1.",
                 (
                     *(
-                        _panel(first, kind.value, f"{figure}: {kind.value}", None)
+                        _panel(first, kind.value, f"{figure}: {kind.value}", 2 * LAST)
                         for figure, kind in zip((10, 11, 12), KINDS, strict=True)
                     ),
-                    _panel(empty, Kind.PREEMPTION.value, "13: all at once", 6.0),
+                    _panel(empty, Kind.PREEMPTION.value, "13: all at once", AT_ONCE),
                 ),
             ),
         ),
@@ -210,22 +212,29 @@ def _together(runs: Sequence[Compared]) -> list[Row]:
     ]
 
 
-def _table(name: str, one: Compared) -> Table:
-    columns: dict[str, Sequence[object]] = {"second": one.seconds.tolist()}
+def _table(name: str, one: Compared, until: float) -> Table:
+    """The moments that are drawn."""
+    some = _drawn(one, until)
+    columns: dict[str, Sequence[object]] = {"second": one.seconds[some].tolist()}
     for scheduler, shares in one.shares.items():
         for user in range(USERS):
-            columns[f"{scheduler}, u{user + 1}"] = shares[:, user].tolist()
+            columns[f"{scheduler}, u{user + 1}"] = shares[some, user].tolist()
     return Table(name, columns)
 
 
-def _panel(one: Compared, other: str, title: str, until: float | None) -> Panel:
+def _drawn(one: Compared, until: float) -> Ints:
+    """The rows of the moments that are drawn: some 120."""
+    some: Ints = np.flatnonzero(one.seconds <= until)
+    return some[:: max(1, len(some) // 120)]
+
+
+def _panel(one: Compared, other: str, title: str, until: float) -> Panel:
     """Shares of all users, stacked, so that bands do not cross."""
-    some = one.seconds <= (2 * LAST if until is None else until)
-    step = max(1, int(some.sum()) // 120)
-    x = one.seconds[some][::step].tolist()
+    some = _drawn(one, until)
+    x = one.seconds[some].tolist()
 
     def sums(shares: Mapping[str, Floats], name: str) -> Floats:
-        found: Floats = np.cumsum(shares[name][some][::step], axis=1)
+        found: Floats = np.cumsum(shares[name][some], axis=1)
         return found
 
     mine, its = sums(one.shares, ONLINE), sums(one.shares, other)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import Kept
-from fairlead.simulation.workload import Floats, Resource
+from fairlead.simulation.workload import Floats, Resource, Workload
 from fairlead.simulation.workloads.draws import SECOND
 from fairlead.studies.cases import job, machines, share, tasks
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, lines
-from fairlead.studies.pictures.picture import Picture
+from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.runs import Load, workload
 from fairlead.studies.study import About, Findings, Setting, Table
 
@@ -21,7 +22,6 @@ KINDS = ("standard", "memory", "network", "gpu")
 EACH, CORES = 5, 8
 """Nodes of each kind, and the cores of each."""
 NODES = tuple(f"{kind}-{at}" for kind in KINDS for at in range(EACH))
-ALL = len(NODES) * CORES
 MEAN = 2.0
 """Seconds of a task in the mean."""
 END = 331
@@ -38,36 +38,57 @@ def _on(*kinds: str) -> tuple[str, ...]:
     return tuple(node for node in NODES if node.rpartition("-")[0] in kinds)
 
 
-def _tasks(cores: float, seconds: float) -> int:
-    """Tasks that so many cores run in this time."""
-    return int(cores * seconds / MEAN)
-
-
 ON = {
     "Hadoop": None,
     "Spark": _on("memory"),
     "CUDA": _on("gpu"),
     "MPI": _on("network", "gpu"),
 }
-JOBS = (
-    Load("Hadoop", _tasks(ALL, 400), (1,), MEAN),
-    Load("Spark", _tasks(ALL / 4, 400), (1,), MEAN, start=30, on=ON["Spark"]),
-    Load("CUDA", _tasks(ALL / 4, 180), (1,), MEAN, start=65, on=ON["CUDA"]),
-    Load("MPI", _tasks(ALL / 4, 130), (1,), MEAN, start=100, on=ON["MPI"]),
-    Load("MPI again", _tasks(ALL * 3 / 8, 60), (1,), MEAN, start=305, on=ON["MPI"]),
-)
+
+
+def frameworks(cores: int, seed: int, mean: float = MEAN) -> Workload:
+    """The four frameworks on nodes of so many cores, each with as much work as keeps it there, in
+    tasks of so many seconds."""
+
+    def tasks(part: float, seconds: float) -> int:
+        """Tasks that this part of all cores runs in this time."""
+        return int(part * len(NODES) * cores * seconds / mean)
+
+    jobs = (
+        Load("Hadoop", tasks(1, 400), (1,), mean),
+        Load("Spark", tasks(1 / 4, 400), (1,), mean, start=30, on=ON["Spark"]),
+        Load("CUDA", tasks(1 / 4, 180), (1,), mean, start=65, on=ON["CUDA"]),
+        Load("MPI", tasks(1 / 4, 130), (1,), mean, start=100, on=ON["MPI"]),
+        Load("MPI again", tasks(3 / 8, 60), (1,), mean, start=305, on=ON["MPI"]),
+    )
+    one = (Resource("cpu", Fraction(1)),)
+    return workload("frameworks", one, NODES, np.full((len(NODES), 1), cores), jobs, seed)
 
 
 def run(setting: Setting) -> Findings:
     """Runs the four frameworks again and again, and looks each second."""
     seeds = FEW if setting.quick else SEEDS
     runs = setting.spread(held, seeds)
-    first = runs[0]
-    seconds = list(range(len(first)))
-    rows = [*_exact()]
+    return Findings(
+        rows=(*_exact(), *claims(runs, CORES)),
+        tables=(table(runs[0]),),
+        pictures=(
+            Picture(
+                "Cores of each framework over time", f"The run of seed {seeds[0]}.", panels(runs[0])
+            ),
+        ),
+        seeds=seeds,
+    )
+
+
+def claims(runs: Sequence[Floats], cores: int, because: str = "") -> list[Row]:
+    """The figure's claims on what each holds over time, on nodes of so many cores; `because` is why
+    shares differ, if they do."""
+    everything = len(NODES) * cores
+    rows = []
     for name, start, due in (("Spark", 30, 1 / 4), ("CUDA", 65, 1 / 4), ("MPI", 100, 1 / 4)):
         at = NAMES.index(name)
-        took = [_until(one[:, at], start, NEARLY * due * ALL) for one in runs]
+        took = [_until(one[:, at], start, NEARLY * due * everything) for one in runs]
         rows.append(
             compare(
                 f"{name} reaches its share so many seconds after it came",
@@ -76,74 +97,60 @@ def run(setting: Setting) -> Findings:
                 "tasks take as long as we say, for the paper does not",
             )
         )
-    four = np.mean([one[110:200].mean(axis=0) for one in runs], axis=0) / ALL
-    last = np.mean([one[315:331].mean(axis=0) for one in runs], axis=0) / ALL
+    four = np.mean([one[110:200].mean(axis=0) for one in runs], axis=0) / everything
+    last = np.mean([one[315:331].mean(axis=0) for one in runs], axis=0) / everything
     rows += [
         compare(
             "all four at work: shares of Hadoop, Spark, CUDA and MPI",
             "~1/4, ~1/4, ~1/4 and ~1/4",
             four[:4].tolist(),
+            because,
             within=0.03,
         ),
         compare(
             "Hadoop, Spark and the second MPI job",
             "~3/8, ~1/4 and ~3/8",
             [last[0], last[1], last[4]],
+            because,
             within=0.05,
         ),
         whether(
             "where MPI and CUDA end, Hadoop takes what they had",
-            min(float(one[290:304, 0].mean()) for one in runs) > 0.7 * ALL,
-            shown=f"{np.mean([one[290:304, 0].mean() for one in runs]):.0f} of {ALL} cores",
+            min(float(one[290:304, 0].mean()) for one in runs) > 0.7 * everything,
+            because,
+            shown=f"{np.mean([one[290:304, 0].mean() for one in runs]):.0f} of {everything} cores",
         ),
     ]
-    return Findings(
-        rows=tuple(rows),
-        tables=(
-            Table(
-                "cores",
-                {"second": seconds, **{n: first[:, i].tolist() for i, n in enumerate(NAMES)}},
-            ),
-        ),
-        pictures=(
-            Picture(
-                "Cores of each framework over time",
-                f"The run of seed {seeds[0]}.",
-                (
-                    lines(
-                        [Line(n, seconds, first[:, i].tolist()) for i, n in enumerate(NAMES)],
-                        "seconds",
-                        "cores",
-                        steps=True,
-                    ),
-                ),
-            ),
-        ),
-        seeds=seeds,
-    )
+    return rows
+
+
+def panels(cores: Floats) -> tuple[Panel, ...]:
+    """The cores of each job (S, J), drawn."""
+    seconds = list(range(len(cores)))
+    shown = [Line(name, seconds, cores[:, at].tolist()) for at, name in enumerate(NAMES)]
+    return (lines(shown, "seconds", "cores", steps=True),)
+
+
+def table(cores: Floats) -> Table:
+    """What is drawn."""
+    columns = {name: cores[:, at].tolist() for at, name in enumerate(NAMES)}
+    return Table("cores", {"second": list(range(len(cores))), **columns})
 
 
 def held(seed: int) -> Floats:
     """The cores that each job holds at each second (S, J)."""
-    work = workload(
-        "frameworks",
-        (Resource("cpu", Fraction(1)),),
-        NODES,
-        np.full((len(NODES), 1), CORES),
-        JOBS,
-        seed,
-    )
     kept = Kept(tasks=False, every=SECOND)
-    simulate(work, policy=POLICY, sinks=(kept,))
-    found = np.zeros((END, len(JOBS)))
+    simulate(frameworks(CORES, seed), policy=POLICY, sinks=(kept,))
+    found = np.zeros((END, len(NAMES)))
     for second, moment in enumerate(kept.samples[:END]):
         found[second, moment.job] = moment.held
     return found
 
 
 def _until(cores: Floats, start: int, wanted: float) -> float:
-    """Seconds from the start until so many cores are held."""
-    return float(np.flatnonzero(cores[start:] >= wanted)[0])
+    """Seconds from the start until so many cores are held; to the end, if they never are."""
+    found = np.flatnonzero(cores[start:] >= wanted)
+    return float(found[0]) if len(found) else float(len(cores) - start)
 
 
 def _exact() -> list[Row]:
@@ -156,7 +163,7 @@ def _exact() -> list[Row]:
 
     def parts(*names: str) -> list[float]:
         jobs = [job(name, 1, on=may[name], resources=("cpu",)) for name in names]
-        return [one / ALL for one in tasks(share(where, jobs, POLICY))]
+        return [one / (len(NODES) * CORES) for one in tasks(share(where, jobs, POLICY))]
 
     return [
         compare(
@@ -182,7 +189,7 @@ STUDY = About(
     assumes=(
         f"Tasks take one core and {MEAN:g} s in the mean, within 20%: the paper does not say.",
         f"A share counts as reached at {NEARLY:.0%} of it.",
-        "Simulated; on the local engine it was not run.",
+        "Simulated; `choosy-fig14-live` is on the local engine.",
     ),
     weight=4.0,
 )

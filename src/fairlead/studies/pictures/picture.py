@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -71,7 +72,7 @@ def drawn(picture: Picture) -> Plot:
             )
 
     plot = draw_plot(picture.name, picture.title, picture.caption, draw, size)
-    return replace(plot, svg=rounded(plot.svg))
+    return replace(plot, svg=styled(named(rounded(plot.svg))))
 
 
 def rounded(svg: str) -> str:
@@ -84,3 +85,22 @@ def rounded(svg: str) -> str:
         return text.rstrip("0").rstrip(".")
 
     return re.sub(r"[ \t]*\n[ \t]*", "\n", re.sub(r"-?\d+\.\d{2,}", short, svg))
+
+
+def named(svg: str) -> str:
+    """The SVG without the names that nothing in it refers to: each tick has one."""
+    wanted = set(re.findall(r"#([\w.-]+)", svg))
+    return re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in wanted else "", svg)
+
+
+def styled(svg: str) -> str:
+    """The SVG with each style that occurs again and again written once, as a class: marks and ticks
+    have the same few."""
+    counts = Counter(re.findall(r' style="([^"]*)"', svg))
+    names = {style: f"s{at}" for at, style in enumerate(s for s, n in counts.items() if n > 1)}
+
+    def classed(found: re.Match[str]) -> str:
+        return f' class="{names[found[1]]}"' if found[1] in names else found[0]
+
+    rules = "\n".join(f".{name}{{{style}}}" for style, name in names.items())
+    return re.sub(r' style="([^"]*)"', classed, svg).replace("</style>", f"\n{rules}\n</style>", 1)

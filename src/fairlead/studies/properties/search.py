@@ -211,8 +211,10 @@ def _count(cell: Cell, finding: Finding, row: Row, number: int) -> None:
         cell.best = finding.best if cell.best is None else max(cell.best, finding.best)
 
 
-def smaller(row: Row, witness: Witness, tries: int) -> Witness:
-    """The witness made smaller, if it is still of the row's family then."""
+def smaller(large: tuple[Row, Witness, int]) -> Witness:
+    """The witness of a row made smaller by so many tries, if it is still of the row's family
+    then."""
+    row, witness, tries = large
     small = shrink(witness, tries)
     if row.family not in (Family.POOLS, Family.UNUSABLE_POOLS):
         return small
@@ -224,14 +226,20 @@ def _unusable(given: Input) -> bool:
     return bool(unusable_pools(scene_of(outcome)))
 
 
-def with_smaller(table: Table, tries: int, keys: Iterable[Key] | None = None) -> Table:
+def with_smaller(
+    table: Table, tries: int, keys: Iterable[Key] | None = None, spread: Spread = here
+) -> Table:
     """The table with smaller witnesses in these cells, in all if none are named."""
     rows = {row.name: row for row in table.rows}
     wanted = set(table.cells if keys is None else keys)
+    large = {
+        key: (rows[key[1]], cell.witness, tries)
+        for key, cell in table.cells.items()
+        if cell.witness is not None and key in wanted
+    }
+    small = dict(zip(large, spread(smaller, list(large.values())), strict=True))
     cells = {
-        key: cell
-        if cell.witness is None or key not in wanted
-        else replace(cell, witness=smaller(rows[key[1]], cell.witness, tries))
+        key: replace(cell, witness=small[key]) if key in small else cell
         for key, cell in table.cells.items()
     }
     return replace(table, cells=cells)

@@ -14,7 +14,7 @@ from fairlead.simulation.workloads.draws import SECOND
 from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, lines
-from fairlead.studies.pictures.picture import Picture
+from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.study import About, Findings, Setting, Table
 
 SEEDS, FEW = tuple(range(20)), (0, 1)
@@ -33,32 +33,15 @@ def run(setting: Setting) -> Findings:
     """Runs the four jobs again and again, and looks at their shares each second."""
     seeds = FEW if setting.quick else SEEDS
     runs = setting.spread(shares_over_time, seeds)
-    first = runs[0]
-    seconds = list(range(len(first[TASKS])))
-    shown = [
-        lines(
-            [Line(job, seconds, first[kind][:, at].tolist()) for at, job in enumerate(JOBS)],
-            "seconds",
-            f"part of the {kind}" if kind != TASKS else kind,
-            title=kind,
-            steps=True,
-            y_most=1.05,
-        )
-        for kind in (CPU, MEMORY, TASKS)
-    ]
-    columns: dict[str, Sequence[object]] = {"second": seconds}
-    for kind in (CPU, MEMORY, TASKS):
-        for at, job in enumerate(JOBS):
-            columns[f"{job}, {kind}"] = first[kind][:, at].tolist()
     return Findings(
-        rows=_rows(runs),
-        tables=(Table("shares", columns),),
+        rows=claims(runs, _mean(runs, ONE)[0]),
+        tables=(table(runs[0]),),
         pictures=(
             Picture(
                 "Shares of the four jobs over time",
                 f"The run of seed {seeds[0]}. Job 2 has 150 tasks for 50 places: its share falls as"
                 " soon as the last have started.",
-                tuple(shown),
+                panels(runs[0]),
             ),
         ),
         notes=(
@@ -72,14 +55,39 @@ def run(setting: Setting) -> Findings:
     )
 
 
-def _rows(runs: Sequence[Shares]) -> tuple[Row, ...]:
-    alone = _mean(runs, ONE)
+def panels(run: Shares) -> tuple[Panel, ...]:
+    """The three panels of the figure."""
+    seconds = list(range(len(run[TASKS])))
+    return tuple(
+        lines(
+            [Line(job, seconds, run[kind][:, at].tolist()) for at, job in enumerate(JOBS)],
+            "seconds",
+            f"part of the {kind}" if kind != TASKS else kind,
+            title=kind,
+            steps=True,
+            y_most=1.05,
+        )
+        for kind in (CPU, MEMORY, TASKS)
+    )
+
+
+def table(run: Shares) -> Table:
+    """What is drawn."""
+    columns: dict[str, Sequence[object]] = {"second": list(range(len(run[TASKS])))}
+    for kind in (CPU, MEMORY, TASKS):
+        for at, job in enumerate(JOBS):
+            columns[f"{job}, {kind}"] = run[kind][:, at].tolist()
+    return Table("shares", columns)
+
+
+def claims(runs: Sequence[Shares], alone: float) -> tuple[Row, ...]:
+    """The figure's claims; `alone` is the share of job 1 while nobody else is there."""
     both, three = _mean(runs, BOTH), _mean(runs, THREE)
     ends = [[int(np.flatnonzero(one[TASKS][:, at]).max()) + 1 for at in range(4)] for one in runs]
     taken = [float(one[TASKS][end[2] :, 0].max()) for one, end in zip(runs, ends, strict=True)]
     apart = abs(three[2] - three[3])
     return (
-        compare("task share of job 1 while it is alone", "1", alone[0]),
+        compare("task share of job 1 while it is alone", "1", alone),
         compare("job 1 beside job 2", "2/3", both[0], within=0.05),
         compare("job 2 beside job 1", "1/2", both[1], within=0.05),
         whether(

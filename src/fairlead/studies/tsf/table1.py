@@ -84,10 +84,14 @@ def run(setting: Setting) -> Findings:
     inputs, endless = (FEW, FEW_ENDLESS) if setting.quick else (INPUTS, ENDLESS)
     table_i = [BY_NAME[name] for name in (*OF_TABLE_I, SPLIT[1])]
     paper = with_smaller(
-        search_table(tuple(TABLE_I), endless, SEED, table_i, setting.spread, unlimited=True), TRIES
+        search_table(tuple(TABLE_I), endless, SEED, table_i, setting.spread, unlimited=True),
+        TRIES,
+        spread=setting.spread,
     )
     theorems = [(policy, name) for policy, name, _, _ in CLAIMS]
-    every = with_smaller(search_table(COLUMNS, inputs, SEED, ROWS, setting.spread), TRIES, theorems)
+    every = with_smaller(
+        search_table(COLUMNS, inputs, SEED, ROWS, setting.spread), TRIES, theorems, setting.spread
+    )
     rare = setting.spread(judge_part, [part for part, _ in RARE])
     claims = [_claim(paper, policy, BY_NAME[name]) for policy in TABLE_I for name in OF_TABLE_I]
     split = paper.cells[SPLIT]
