@@ -94,6 +94,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["allocate", "--whole", FIGURE_4], "'--whole'; did you mean '--tasks whole'?"),
         (["allocate", "--pol", "tsf", FIGURE_4], "'--pol'; did you mean '--policy'?"),
         (["allocate", "--hlep", FIGURE_4], "'--hlep'; did you mean '--help'?"),
+        (["allocate", "--hlep"], "'--hlep'; did you mean '--help'?"),
         (["allocate", "--zz", FIGURE_4], "'--zz'; `fairlead allocate --help` shows what it takes"),
         (["trace", "info", "--sett", "x"], "'--sett'; did you mean '--set'?"),
         (["--verison"], "no option '--verison'; did you mean '--version'?"),

@@ -290,7 +290,7 @@ class Client(Fairness):
         job: str | None = None,
         machine: str | None = None,
     ) -> Iterator[ServerEvent]:
-        """What happened, the newest first, as far back as the journal goes."""
+        """The events, the newest first, as far back as the journal goes."""
         query = {"tenant": tenant, "job": job, "machine": machine, "kind": kind and kind.value}
         for page in self._pages(Events, "/v1/events/past", query):
             yield from page.events

@@ -49,7 +49,7 @@ class Fairness(Asking):
     def shares_marks(
         self, *, since: int | None = None, until: int | None = None, tenant: str | None = None
     ) -> SharesMarks:
-        """What changed who gets what over time. Moments are microseconds since 1970."""
+        """The changes of shares over time. Moments are microseconds since 1970."""
         query: Query = {"since": since, "until": until, "tenant": tenant}
         return self._ask(SharesMarks, "GET", "/v1/shares/marks", query=query)
 

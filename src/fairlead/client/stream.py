@@ -29,9 +29,9 @@ class Heard:
 
 
 def follow(transport: Transport, path: str, at: str | None) -> Iterator[Heard]:
-    """What a stream tells from after `at`, or from now on. Where it is lost or ends it is asked for
-    again, as long as the patience of the transport lasts; it ends where there is none. Raises
-    ServiceError."""
+    """The messages of a stream from after `at`, or from now on. Where it is lost or ends it is
+    asked for again, as long as the patience of the transport lasts; it ends where there is none.
+    Raises ServiceError."""
     met, pause, lost = False, FIRST_PAUSE, 0.0
     while True:
         try:

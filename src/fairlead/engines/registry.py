@@ -38,7 +38,8 @@ class EngineKind:
     shared: bool = False
     """Its tasks and outputs are where a service on another machine can go on with them."""
     modes: tuple[str, ...] = ()
-    """What it can be to a cluster that another scheduler runs; it is opened with one of them."""
+    """The modes in which it serves a cluster that another scheduler runs; it is opened with one of
+    them."""
 
 
 ENGINES = {

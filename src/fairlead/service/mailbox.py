@@ -35,7 +35,7 @@ class MailboxClosedError(Exception):
 
 
 class UnsettledError(Exception):
-    """What a function reads is in the midst of a change: it is to be run again."""
+    """The records that a function reads are in the midst of a change: it is to be run again."""
 
 
 class Mailbox(Generic[S]):

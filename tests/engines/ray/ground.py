@@ -100,6 +100,7 @@ def _node(name: str, cpus: int) -> dict[str, Any]:
         "num_cpus": cpus,
         "object_store_memory": STORE,
         "include_dashboard": False,
+        "include_log_monitor": False,
         "labels": {"called": name},
         "resources": {f"only-{name}": 1000},
         "node_name": name,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NoReturn
 
 from fairlead.cli.common.inputs import close_match, close_option
@@ -20,6 +22,12 @@ class Parser(argparse.ArgumentParser):
     `runs_command`: the words after `--` are a command."""
 
     runs_command = False
+    _words: Sequence[str] = ()
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloaded in the library
+        """As in the library; keeps the words, for what it says of a mistake."""
+        self._words = sys.argv[1:] if args is None else args
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError: nothing is printed from here."""
@@ -43,12 +51,18 @@ class Parser(argparse.ArgumentParser):
                 close_option(first.partition("=")[0], _options(self)) or hint,
             )
         if missing := re.fullmatch(r"the following arguments are required: (.*)", message):
+            strange = [word for word in takewhile("--".__ne__, self._words) if self._unknown(word)]
+            if strange:  # what was mistyped comes before what is missing
+                return self._said(f"unrecognized arguments: {strange[0]}")
             empty = {action.metavar for action in self._actions if action.nargs == "*"}
             names = [name for name in missing[1].split(", ") if name not in empty]
             return f" needs {listing([_shown(name) for name in names])}", ""
         if not (about := re.fullmatch(r"argument ([^:]+): (.*)", message, re.DOTALL)):
             return f": {message}", ""
         return self._about(about[1].split("/")[-1], about[2])
+
+    def _unknown(self, word: str) -> bool:
+        return word.startswith("--") and word.partition("=")[0] not in self._option_string_actions
 
     def _about(self, name: str, what: str) -> tuple[str, str]:
         """As `_said`, of what is wrong with one argument."""

@@ -27,7 +27,7 @@ MISSING: Mapping[int, str] = {
     Missing.BEYOND_LIMIT: "its output was longer than what is kept of one, and ends before its end",
     Missing.NOT_WRITTEN: "some of its output could not be written down, as on a full disk",
 }
-"""What is said of outputs that are not whole."""
+"""The sentences for outputs that are not whole."""
 
 SIGNALS = 64
 """A shell says 128 and the signal of a task that was killed by one of these."""

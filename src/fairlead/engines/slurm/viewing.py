@@ -51,7 +51,7 @@ _CAUSES: Mapping[str, tuple[Cause | None, str]] = {
 
 @dataclass
 class _Found:
-    """What rows of one job say together."""
+    """The rows of one job, summed up."""
 
     job: Job
     elements: int = 0  # that wait
@@ -177,7 +177,7 @@ class Viewer:
             found.ended.append(_end(job, part))
 
     def _request(self, job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request | str:
-        """What a part of the job asks for, the same whether it runs or not; or why that cannot be
+        """The demand of a part of the job, the same whether it runs or not; or why that cannot be
         said."""
         known = self._requests.get(job.number)
         if known is not None and (known[0] is job or known[0] == job):

@@ -22,7 +22,7 @@ DIGITS = 20
 
 
 class Holding(Protocol):
-    """Who counts the bytes of all bodies that are there at one moment."""
+    """The count of bytes of all bodies that are there at one moment."""
 
     held: int
     settings: ApiSettings

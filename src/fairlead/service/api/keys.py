@@ -40,7 +40,7 @@ class Reads(Protocol):
     """Reads the service, and refuses where nobody answers in time."""
 
     def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
-        """What the function finds."""
+        """Gives the function's result."""
 
 
 class Keys:

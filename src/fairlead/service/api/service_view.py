@@ -58,7 +58,7 @@ class ServiceView(Protocol):
         """Jobs of a cluster that another scheduler runs which claim nothing now, and why."""
 
     def said(self, job: str) -> str:
-        """What that scheduler says of a job that waits, by its unique name; empty where nothing."""
+        """That scheduler's own reason why a job waits, by its unique name; empty where nothing."""
 
     @property
     def ready(self) -> bool:

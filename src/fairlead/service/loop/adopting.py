@@ -40,7 +40,7 @@ from fairlead.service.requests import (
 )
 
 WORK = ("demand", "tenant", "where", "machines", "exclude", "spread", "gang")
-"""What makes two jobs ask for the same."""
+"""The parts of a job that are equal where two jobs ask for the same."""
 
 HERE = (ForgetJob, ForgetJobs, MakeToken, RevokeToken)
 """Requests that change nothing but what is known here."""
@@ -82,7 +82,7 @@ class Adoption:
         self._standing: dict[str, _Standing] = {}
 
     def said(self, name: str) -> str:
-        """What the cluster's own scheduler says of a job that waits; empty where nothing."""
+        """The cluster's own scheduler's reason why a job waits; empty where nothing."""
         seen = self._seen.get(name)
         return "" if seen is None or not seen.waiting else seen.said
 

@@ -136,7 +136,7 @@ class Service:
         return self.adoption.apart
 
     def said(self, job: str) -> str:
-        """What that scheduler says of a job that waits, by its unique name."""
+        """That scheduler's own reason why a job waits, by its unique name."""
         return self.adoption.said(job)
 
     @property

@@ -13,7 +13,7 @@ joined."""
 
 
 class MarkKind(Enum):
-    """What happened."""
+    """The kind of change that a mark is of."""
 
     TASKS_STOPPED = "tasks_stopped"
     MACHINES_JOINED = "machines_joined"

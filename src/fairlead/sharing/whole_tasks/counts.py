@@ -152,7 +152,7 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
 
 
 def _limits(cluster: Cluster, problem: Problem, jobs: Sequence[Job]) -> tuple[Cap, ...]:
-    """What each limit caps: amounts as jobs ask for them, also of devices."""
+    """The capped amounts of each limit, as jobs ask for them, also of devices."""
     tree = problem.tree
     node = {name: t for t, name in enumerate(tree.names)}
     below = jobs_below(tree)

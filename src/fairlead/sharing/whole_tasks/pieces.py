@@ -19,8 +19,9 @@ ONE = Fraction(1)
 
 
 def in_pieces(resource: str, needs: Mapping[str, Fraction], several: bool) -> dict[str, Fraction]:
-    """What a task of each of these jobs takes of a device's resource, counted as above. `several`:
-    some machine has more than one. Raises InputError where parts cannot be counted so."""
+    """The amount that a task of each of these jobs takes of a device's resource, counted as above.
+    `several`: some machine has more than one. Raises InputError where parts cannot be counted
+    so."""
     for name, need in needs.items():
         if need > 1 and need.denominator > 1:
             raise InputError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What is along a chart."""
+    """The quantity along a chart."""
 
     TIME = "time"  # seconds from 0 on; each value holds until the next
     PARTS = "parts"  # seconds, on a logarithmic axis that has 0; upwards a part of all

@@ -1,4 +1,4 @@
-"""What each tenant held over time beside what it would have held exactly."""
+"""Shares that each tenant held over time beside those that it would have held exactly."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def read_error(
 
 
 def _memory(error: BaseException) -> str:
-    """What Ray says of a node that ran out of memory; of the task's own memory it says nothing that
-    is sure, as it may stop several at once."""
+    """Ray's sentence for a node that ran out of memory; of the task's own memory it says nothing
+    that is sure, as it may stop several at once."""
     found = re.search(r"\bwas (\S+) used / (\S+) limit", str(error))
     if found is None:
         return _line(error)

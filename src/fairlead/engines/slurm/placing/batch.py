@@ -76,7 +76,8 @@ def _whole(name: str, amount: Fraction) -> int:
 
 
 def script(assignment: Assignment, permit: Path, person: Person | None) -> str:
-    """What Slurm runs: it takes the permit, runs the command, and writes down how it ended."""
+    """The script that Slurm runs: it takes the permit, runs the command, and writes down how it
+    ended."""
     folder, command = permit.parent, assignment.command
     assert command is not None
     argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command

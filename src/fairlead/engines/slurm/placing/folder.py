@@ -119,7 +119,7 @@ class Folder:
             return None
 
     def end(self, attempt: Attempt) -> tuple[str, int, int] | None:
-        """What its script wrote at its end: a word, a code, and when; None: nothing so far."""
+        """The end as its script wrote it: a word, a code, and when; None: nothing so far."""
         handle = self._open(attempt, "end")
         if handle is None:
             return None

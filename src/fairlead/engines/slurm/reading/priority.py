@@ -1,4 +1,4 @@
-"""What the priority of a job is made of, as Slurm's `sprio` has it."""
+"""The parts of a job's priority, as Slurm's `sprio` has them."""
 
 from __future__ import annotations
 

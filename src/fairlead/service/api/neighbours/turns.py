@@ -126,7 +126,7 @@ class Turns:
             self._take(owner)
 
     def _next_owner(self) -> str | None:
-        """Who had least of those who wait; None where nobody does."""
+        """The one of those who wait that had least; None where nobody waits."""
         for owner in list(self._waiting):
             turns = self._waiting[owner]
             while turns and turns[0].done():  # its request was given up

@@ -85,7 +85,7 @@ def _with_priority(answer: WhyAnswer, engine: object, job: str) -> WhyAnswer:
 
 
 async def whatif(context: Enter) -> Response:
-    """Who would gain and who would lose."""
+    """Answers who would gain and who would lose."""
     await context.slow_down_heavy()
     asked = changes_of(await context.read_body(WhatIfAsked))
     async with context.api.heavy_places.place(context.who):

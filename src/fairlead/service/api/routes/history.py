@@ -45,7 +45,7 @@ async def shares_marks(
         Filter, Query(description="what is about this tenant, and what is about none")
     ] = None,
 ) -> Response:
-    """What changed who gets what."""
+    """Lists what changed the shares."""
     now = context.api.wall()
     time, marks = await context.read(lambda view: (view.records.time, list(view.records.marks)))
     begin = marks[0].time if since is None and marks else since or 0

@@ -29,7 +29,7 @@ async def shares(
     jobs: Annotated[bool, Query(description="of each job too")] = False,
     own: Annotated[bool, Query(description="of each job without a tenant too")] = False,
 ) -> Response:
-    """What each tenant has, and what would be fair."""
+    """Answers with the share of each tenant, and the fair one."""
     if jobs:
         await context.slow_down_heavy()
     found = await _stand(context)
@@ -41,7 +41,7 @@ async def shares(
 
 
 async def audit(context: Enter) -> Response:
-    """Who has less than is guaranteed."""
+    """Answers with the tenants that have less than is guaranteed."""
     found = await _stand(context)
     told = await in_thread(context.api.settings.threads, found.audit)
     if has_secrets(None, told):

@@ -1,1 +1,1 @@
-"""What answers that go on tell: entries of the journal, and who stands how."""
+"""Answers that go on: entries of the journal, and the tenants' standing."""

@@ -23,7 +23,7 @@ Audience = tuple[Role, str | None]
 """Those who are told the same of an entry."""
 
 Frames = OrderedDict[int, bytes]
-"""What an audience is told of entries, by their seq."""
+"""The texts of entries for an audience, by their seq."""
 
 OLDEST = "the journal no longer holds what came then"
 
@@ -117,8 +117,8 @@ class Feed:
                 self._frames.pop(audience, None)
 
     def frames(self, audience: Audience) -> Frames:
-        """What the audience was told of the last entries. What it may see of one does not change:
-        tenants stay below their parents."""
+        """The texts of the last entries for the audience. Those that it may see of one do not
+        change: tenants stay below their parents."""
         return self._frames.setdefault(audience, OrderedDict())
 
     async def changed(self, seq: int, seconds: float) -> None:

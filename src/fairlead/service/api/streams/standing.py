@@ -1,5 +1,5 @@
-"""Who stands how: shares and the live audit, made of a copy of the core, so that the loop goes on
-meanwhile."""
+"""The standing of tenants: shares and the live audit, made of a copy of the core, so that the loop
+goes on meanwhile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HIDDEN = "no machine can run its job any more"
 
 @dataclass(frozen=True)
 class Standing:
-    """What there was at a moment, for one caller. Nothing in it changes later."""
+    """The standing at a moment, for one caller. Nothing in it changes later."""
 
     time: int
     seq: int
@@ -74,7 +74,7 @@ def take_standing(view: ServiceView, caller: Caller, now: int) -> Standing:
 
 
 def in_thread(threads: bool, function: Callable[[], T]) -> Awaitable[T]:
-    """What the function gives, which takes long; in a thread where there are threads."""
+    """The result of a function that takes long; in a thread where there are threads."""
 
     async def called() -> T:
         return function()

@@ -1,4 +1,4 @@
-"""What pages that are open are told: once for all that may see the same, and only what changed."""
+"""Updates of open pages: made once for all that may see the same, of what changed alone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Rows = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Frame:
-    """What there is to tell at a moment: all of it, or what changed since the frame `before` it.
+    """The update of a moment: all of it, or what changed since the frame `before` it.
     `due`: when the next one may be made; `again`: when it is looked at though nothing happens."""
 
     number: int
@@ -206,7 +206,7 @@ def _rows(shares: Shares, audit: LiveAudit) -> dict[str, Rows]:
 def _difference(
     before: Frame, head: Mapping[str, object], rows: Mapping[str, Rows], seq: int
 ) -> bytes:
-    """What changed since then: rows that are new or otherwise, and the order of the names where it
+    """The changes since then: rows that are new or otherwise, and the order of the names where it
     is another one."""
     parts: list[str] = []
     orders: dict[str, list[str]] = {}
