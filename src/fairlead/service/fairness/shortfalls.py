@@ -76,7 +76,7 @@ class Measured:
         return shortfall
 
     def beyond(self, core: Core) -> Beyond:
-        """What jobs and tenants hold beyond what they are guaranteed; a job that the exact
+        """The tasks and shares that are held beyond what is guaranteed; a job that the exact
         allocation does not know has none guaranteed."""
         size = len(core.state.job)
         tasks, scale, share = np.zeros(size, np.int64), np.ones(size), np.zeros(size)

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from fairlead.simulation.workload import Workload
 
 Alike = tuple[int, bytes, bytes, bool]
-<<<<<<< HEAD
-"""What jobs that are alike have in common: the tenant's index (NOBODY: none; below it: that of one
-job, by `lone`), the demand, the bits of the terms, and whether each task needs a machine of its
-own."""
+"""The features that jobs have in common that are alike: the tenant's index (NOBODY: none; below it:
+that of one job, by `lone`), the demand, the bits of the terms, and whether each task needs a
+machine of its own."""
 
 NOBODY = -1
 
@@ -24,10 +23,6 @@ NOBODY = -1
 def lone(job: int) -> int:
     """The index of the tenant that the job of this number is by itself."""
     return NOBODY - 1 - job
-=======
-"""The features that jobs have in common that are alike: the tenant's index (-1: none), the demand,
-the bits of the terms, and whether each task needs a machine of its own."""
->>>>>>> main
 
 
 def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, ...]]:
