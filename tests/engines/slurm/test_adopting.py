@@ -191,6 +191,7 @@ def test_what_waits_for_reasons_of_its_own_says_so(site: Site) -> None:
         until(lambda: [each["running"] for each in shell.json("shares")["tenants"]] == [1])
 
 
+@pytest.mark.deep
 def test_a_node_and_the_service_die_and_nothing_runs_twice(site: Site) -> None:
     starts = site.folder / "starts"
     starts.touch()
