@@ -194,6 +194,12 @@ def test_whether_a_job_could_run_is_asked_without_submitting_it(
     box.get_by_label("each with").fill("much")
     box.get_by_role("button", name="Ask").click()
     expect(box.locator(".can-run")).to_contain_text("write as in cpu 8, memory 96GiB")
+    box.get_by_label("each with").fill("cpu 1, cpu 2")
+    box.get_by_role("button", name="Ask").click()
+    expect(box.locator(".can-run")).to_contain_text("cpu is given twice")
+    box.get_by_label("each with").fill("cpu 99")
+    box.get_by_role("button", name="Ask").click()
+    expect(box.locator(".can-run")).to_contain_text("Never: ")
     assert {job.name for job in place.client.jobs()} == {"work", "evaluate"}
 
 
@@ -242,8 +248,15 @@ def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_f
     expect(opener).to_be_focused()
     opener.press("Space")
     expect(below).to_be_visible()
+    paint = "row => row.querySelector('.swatch rect').getAttribute('fill')"
+    before = below.evaluate(paint)
     page.get_by_role("link", name="Machines", exact=True).press("Enter")
     expect(page.get_by_role("rowheader", name="b1")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+    # A colour is a tenant in every page, whichever view it began with.
+    page.goto(f"{page.url.split('#')[0]}#tenants")
+    page.reload()
+    assert below.evaluate(paint) == before
 
 
 def test_names_and_outputs_are_text_and_never_markup(
@@ -466,6 +479,35 @@ def test_the_page_recovers_when_the_service_was_killed(
     place.submit("after", "sales")
     expect(page.get_by_role("rowheader", name="after")).to_be_visible()
     place.client.cancel("after")
+
+
+AS_A_FOLLOWER = f"""{{
+  const asked = window.fetch;
+  window.follows = true;
+  window.fetch = async (...words) => {{
+    const answer = await asked(...words);
+    const headers = new Headers(answer.headers);
+    if (window.follows) {{
+      headers.set("Fairlead-Age", "0.3");
+      headers.set("Fairlead-Leader", "{ELSEWHERE}");
+    }}
+    Object.defineProperty(answer, "headers", {{ value: headers }});
+    return answer;
+  }};
+}}"""
+"""Answers of the service with what those of a follower say besides."""
+
+
+def test_a_page_notices_that_its_service_leads_by_now(signed_in: Callable[..., Page]) -> None:
+    page = signed_in("jobs")
+    expect(page.get_by_role("rowheader", name="work")).to_be_visible()
+    page.add_init_script(AS_A_FOLLOWER)
+    page.reload()
+    state = page.get_by_role("status")
+    expect(state).to_contain_text("does not lead: as of a moment ago.")
+    expect(state.get_by_role("link")).to_have_text(ELSEWHERE)
+    page.evaluate("window.follows = false")  # nothing ends and nothing happens: it is asked
+    expect(state).to_be_hidden()
 
 
 def test_every_view_is_tried() -> None:

@@ -161,6 +161,8 @@ def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -
     )
     shown = open_page(file.as_uri())
     assert shown.locator(".vessel").count() == 40
+    assert shown.locator(".kinds li").count() == 40  # their names, as each has room for a number
+    assert "1 machine, 6 cpu, full" in shown.locator(".kinds li").first.inner_text()
     assert shown.locator("tbody tr").count() == 40
     shown.get_by_role("button", name="Show 20 more").click()
     assert shown.locator("tbody tr").count() == 60

@@ -13,9 +13,10 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.report import Tree
-from fairlead.model.shares import JobShare, MachineClass, Placement, TenantShare
+from fairlead.model.shares import JobShare, Level, MachineClass, Placement, TenantShare
+from fairlead.model.words import escaped
 from fairlead.sharing.analysis.explanation import has_all
-from fairlead.sharing.analysis.stop_names import ALL, reasons, stop_names, who_froze
+from fairlead.sharing.analysis.stop_names import ALL, reasons, stop_names
 
 SCHEMA = "fairlead.picture/1"
 
@@ -30,6 +31,9 @@ MOST_TENANTS = 24
 
 LONGEST = 120
 """Letters of a reason that a picture has room for."""
+
+NAMED = 2
+"""Jobs that a reason names; more are counted."""
 
 NAMES = 4000
 """Letters of the names of a class's machines, for who asks for them."""
@@ -135,9 +139,9 @@ def _levels(allocation: Allocation, story: Rising, kinds: Kinds) -> list[Tree]:
         found.append(
             {
                 "share": level.share,
-                "stop": who_froze(level, tenant_of),
+                "stop": _who_stops(level, tenant_of),
                 "tenants": list(level.frozen),
-                "stopped_by": _cut(stop_names(level.stopped_by, kinds, set())),
+                "stopped_by": _cut(_what_stops(level, kinds)),
                 "full": [
                     {
                         "class": number[stop.machine_class],
@@ -150,6 +154,29 @@ def _levels(allocation: Allocation, story: Rising, kinds: Kinds) -> list[Tree]:
             }
         )
     return found
+
+
+def _who_stops(level: Level, tenant_of: Mapping[str, str]) -> list[str]:
+    """The tenants that stop at the level, and of those that go on with others the jobs: one by its
+    name, several counted."""
+    jobs: dict[str, list[str]] = {}
+    for job in level.jobs:
+        if (tenant := tenant_of[job]) not in level.frozen:
+            jobs.setdefault(tenant, []).append(job)
+    return [escaped(tenant) for tenant in level.frozen] + [
+        f"job {escaped(some[0])}" if len(some) == 1 else f"{len(some)} jobs of {escaped(tenant)}"
+        for tenant, some in jobs.items()
+    ]
+
+
+def _what_stops(level: Level, kinds: Kinds) -> str:
+    """What stops them in words: what is gone, and of which jobs all tasks run."""
+    stops = level.stopped_by
+    done = [one.job for one in stops if one.job is not None and one.machine_class is None]
+    rest = [one for one in stops if one.job is None or one.machine_class is not None]
+    whose = f"{len(done)} jobs" if len(done) > NAMED else " and ".join(map(escaped, done))
+    parts = [stop_names(rest, kinds, set()), f"all tasks of {whose} run" if done else ""]
+    return "; ".join(filter(None, parts))
 
 
 def _fills(

@@ -263,13 +263,15 @@ class Shortfall(ResponseBody):
     since: Moment | None = Field(default=None, description="without a gap; null: just now")
     cause: str = Field(description="a word: what keeps it from its share")
     counts: dict[str, Count] = Field(
-        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+        default_factory=dict,
+        description="of the cause: tasks in the way, beyond a guarantee, by their tenants",
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,
         description="resources of which too little is free, with the machines of which that is so",
     )
     able: Count = Field(default=0, description="machines that could run its job when empty")
+    machines: str = Field(default="", description="these by their names, where that is short")
     sentence: str = ""
 
 
@@ -286,13 +288,15 @@ class BelowFair(ResponseBody):
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
     counts: dict[str, Count] = Field(
-        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+        default_factory=dict,
+        description="of the cause: tasks in the way, beyond a guarantee, by their tenants",
     )
     lacking: dict[str, Count] = Field(
         default_factory=dict,
         description="resources of which too little is free, with the machines of which that is so",
     )
     able: Count = Field(default=0, description="machines that could run its job when empty")
+    machines: str = Field(default="", description="these by their names, where that is short")
     sentence: str = ""
 
 
@@ -321,6 +325,7 @@ class CanRun(ResponseBody):
     now: Count
     machines: list[str] = Field(description="ranges of names")
     waiting: Count | None
+    never: bool = Field(description="it could not run as long as machines and limits stay")
     expected_start: Moment | None = Field(
         default=None, description="where durations are given; an estimate"
     )

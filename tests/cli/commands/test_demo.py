@@ -49,7 +49,11 @@ def test_the_demos_file_can_be_had(tmp_path: Path, capsys: pytest.CaptureFixture
     out = run(capsys, "demo", "--write", str(directory))
     assert out.splitlines()[1] == f"try: fairlead allocate {directory / 'demo.yaml'}"
     assert (directory / "demo.yaml").read_bytes() == FILE.read_bytes()
-    run(capsys, "allocate", str(directory))
+    drawn = [tmp_path / "demo.html", tmp_path / "again.html"]
+    run(capsys, "demo", "--html", str(drawn[0]))
+    run(capsys, "allocate", str(directory / "demo.yaml"), "--html", str(drawn[1]))
+    assert drawn[0].read_bytes() == drawn[1].read_bytes()
+    assert main(["demo", "--write", str(directory), "--html", str(drawn[0])]) == Exit.BAD_INPUT
 
 
 def test_the_demo_writes_over_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -368,13 +368,15 @@ def test_whether_a_job_could_run_is_what_becomes_of_it() -> None:
 def test_who_cannot_run_is_told_why_and_whose_question_it_is(stage: Stage) -> None:
     never = stage.ask("POST", "/v1/can-run", "vision", {"demand": {"cpu": 500}}).tree
     assert "it can never run" in never["sentences"][0]
+    assert never["never"]
     asked = {"demand": {"cpu": 1}, "tenant": "sales"}
     assert stage.ask("POST", "/v1/can-run", "vision", asked).status == 403
     assert stage.ask("POST", "/v1/can-run", "research", asked | {"tenant": "vision"}).status == 200
     empty: dict[str, object] = {}
-    for wrong in ({"cpu": -1}, empty, {"cpu": "x"}):
+    for wrong in ({"cpu": -1}, empty, {"cpu": "x"}, {"cpus": 1}):
         answer = stage.ask("POST", "/v1/can-run", "vision", {"demand": wrong})
         assert answer.status == 422, answer.body
+        assert b"fairlead-would-be" not in answer.body  # whoever asks has given it no name
 
 
 def test_constraints_of_others_are_not_drawn(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import (
     AdviceChanged,
     GuaranteesChanged,
+    JobCancelled,
     JobSubmitted,
     MachineDrained,
     TaskFinished,
@@ -19,7 +20,7 @@ from fairlead.scheduling.events import (
 from fairlead.service.fairness.causes import CauseKind, cause_of
 from fairlead.service.fairness.interface import Answer, Answered, Question
 from fairlead.service.fairness.monitor import FairnessMonitor, FairSettings
-from fairlead.service.fairness.shortfalls import Audit
+from fairlead.service.fairness.shortfalls import Audit, measure
 from fairlead.service.fairness.solve import answer
 from tests.service.fairness.at_once import AtOnce
 from tests.service.fairness.stands import SECOND, core_of, random_cores, submit
@@ -163,7 +164,7 @@ def test_a_shortfall_has_a_cause_and_a_beginning() -> None:
     assert short.since == 2 * SECOND
     assert short.cause is not None
     assert short.cause.kind is CauseKind.HELD
-    assert dict(short.cause.counts) == {"a": 8}
+    assert dict(short.cause.counts) == {"a": 4}  # of its 8, those that are not guaranteed
     core.apply(TaskFinished(3 * SECOND, "x", 0))
     core.decide()
     second = audit_of(core, watch, 3 * SECOND).short[0]
@@ -190,6 +191,31 @@ def cause_with(core: Core, time: int = SECOND) -> tuple[CauseKind, str]:
     assert len(short) == 1
     assert short[0].cause is not None
     return short[0].cause.kind, short[0].cause.sentence
+
+
+def test_who_is_short_itself_is_not_said_to_hold_more_than_is_its() -> None:
+    core = core_of({"m1": {"cpu": 4}, "m2": {"cpu": 12}}, (*TWO, Tenant("c")))
+    submit(
+        core,
+        Job("a1", {"cpu": 1}, tenant="a", tasks=4, machines=["m1"]),
+        Job("c1", {"cpu": 1}, tenant="c", tasks=12, machines=["m2"]),
+        Job("a2", {"cpu": 1}, tenant="a", tasks=12, machines=["m2"]),
+        Job("b1", {"cpu": 1}, tenant="b", tasks=4, machines=["m1"]),
+    )
+    # By the exact allocation a gets 1.33 tasks of a1 and 5.33 of a2, b 2.67, and c 6.67.
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
+    causes = {each.tenant: each.cause for each in audit_of(core, watch, SECOND).short}
+    assert causes["a"] is not None
+    assert causes["b"] is not None
+    assert (causes["a"].kind, dict(causes["a"].counts)) == (CauseKind.HELD, {"c": 6})
+    assert (causes["b"].kind, dict(causes["b"].counts)) == (CauseKind.OTHER_JOBS, {"a": 3})
+    assert (causes["a"].machines, causes["b"].machines) == ("m2", "m1")
+    core.apply(JobCancelled(2 * SECOND, "b1"))
+    core.apply(JobSubmitted(2 * SECOND, Job("a3", {"cpu": 2}, tenant="a", machines=["m1"])))
+    core.decide()
+    watch.after(2 * SECOND, core, changed=True)
+    found = cause_of(core, watch.measure(core).beyond(core), core.ids.jobs["a3"])
+    assert "its tenant's other jobs run more than they are guaranteed" in found.sentence
 
 
 def test_the_cause_is_a_gang() -> None:
@@ -227,7 +253,7 @@ def test_the_cause_is_a_preference_where_other_machines_have_room() -> None:
         core,
         Job("p", {"cpu": 3}, tenant="a", tasks=2, prefer="model = h100", prefer_for=300),
     )
-    cause = cause_of(core, None, core.ids.jobs["p"])
+    cause = cause_of(core, measure(core, None).beyond(core), core.ids.jobs["p"])
     assert cause.kind is CauseKind.PREFERS
     assert "2 others have room" in cause.sentence
 

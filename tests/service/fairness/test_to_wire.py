@@ -157,7 +157,7 @@ def test_who_has_what_is_guaranteed_and_less_than_is_fair_is_named_with_the_reas
     assert below.sentence == (
         "vision has a share of 1, 0.25 below its fair share of 1.25, and all that is guaranteed:"
         " the fair share is of 2.5 tasks in parts, of which 2 can be whole; no more of train start"
-        " now: 1 machine is open to it and nobody on them has more than is guaranteed; what is left"
+        " now: 1 machine is open to it, on which nobody has more than is guaranteed; what is left"
         " is in parts that hold no whole task"
     )
 

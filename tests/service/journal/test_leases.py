@@ -141,6 +141,19 @@ def test_a_follower_that_was_away_itself_watches_anew() -> None:
     assert look(watch, STANDING, False, back + RUN_OUT)
 
 
+@pytest.mark.parametrize(("over", "after"), [(True, GRACE), (False, RUN_OUT)])
+def test_to_take_in_what_was_seen_is_no_absence(over: bool, after: float) -> None:
+    watch, busy = Watch(beating=True), BLIND + 0.5
+    assert not look(watch, STANDING, over, 10.0)
+    watch.took_in(10.0 + busy)
+    found = looks(watch, 10.0 + busy, 10.0, STANDING, over)
+    assert found.index(True) * LOOK + busy == max(after, busy)
+    watch = Watch(beating=True)  # but what comes after it is
+    assert not look(watch, STANDING, over, 10.0)
+    watch.took_in(10.0 + busy)
+    assert not look(watch, STANDING, over, 10.0 + busy + RUN_OUT)
+
+
 def test_where_nobody_beats_silence_says_nothing() -> None:
     watch = Watch(beating=False)
     assert not any(looks(watch, 0.0, 100.0, STANDING, False))

@@ -22,7 +22,7 @@ from fairlead.service.journal.entry import (
     TakenJournalError,
     VersionJournalError,
 )
-from fairlead.service.journal.leases import GRACE, LOOK, RUN_OUT, Lease
+from fairlead.service.journal.leases import BLIND, GRACE, LOOK, RUN_OUT, Lease
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
 from fairlead.service.records import dump
@@ -234,6 +234,25 @@ def test_it_takes_over_from_one_that_died(pair: Pair) -> None:
     pair.look(GRACE - LOOK, beat=False)
     assert not takes_over(follower)  # it may come back
     pair.look(2 * LOOK, beat=False)
+    goes_on(pair, follower)
+
+
+def test_who_takes_in_much_does_not_wait_once_more(database: str) -> None:
+    """The leader appended thousands of entries and died."""
+    pair = Pair(database)
+    pair.step()
+    follower = pair.follow()
+
+    def slowly(_: Sequence[Entry]) -> None:
+        pair.clock.now += BLIND + 1
+
+    follower.listeners.append(slowly)
+    pair.submit(job("x", 5))
+    die(pair)
+    pair.look(beat=False)
+    assert not takes_over(follower)
+    pair.look(beat=False)
+    follower.listeners.clear()
     goes_on(pair, follower)
 
 

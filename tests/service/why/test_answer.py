@@ -47,7 +47,7 @@ def test_a_job_that_waits() -> None:
         (
             "by the exact allocation (tsf, of 21 s ago) its fair share is 2 tasks, guaranteed; it"
             " runs none, 2 fewer than it could have by that, for 21 s now: it waits for machines on"
-            " which jobs with more than they are guaranteed run tasks: 8 of vision"
+            " which tasks beyond what is guaranteed run: 4 of vision"
         ),
         (
             "a task would start now if 2 tasks end on m1 (2 of train); as few would do on 1 machine"

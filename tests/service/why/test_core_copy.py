@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import numpy as np
+
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, GuaranteesChanged
+from fairlead.scheduling.kernels.memory.state import FIELDS
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.reading.core_copy import copy_core
+from fairlead.scheduling.reading.core_copy import copy_core, freeze
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.draw import MEASURES, SECOND, draw
 
@@ -42,4 +45,26 @@ def test_a_twin_lives_on_as_the_core_does(cases: int) -> None:
         assert core.digest() == before  # it did not feel it
         assert lived(core, case.instants[half:]) == theirs
         assert core.digest() == other.digest()
+        other.check()
+
+
+def test_a_copy_written_over_another_is_as_a_new_one(cases: int) -> None:
+    """Whatever happened to the one that nobody needs any more, and however large it has become."""
+    for seed in range(40 * cases):
+        case = draw(seed, 30)
+        units = [Unit(m.name, m.unit, m.piece) for m in MEASURES]
+        core = Core(units, case.policy, case.placement, Options(reserve_after=case.reserve_after))
+        half = len(case.instants) // 2
+        lived(core, case.instants[: half // 2])
+        spare = copy_core(core)
+        lived(spare, case.instants[half // 2 :])
+        lived(core, case.instants[half // 2 : half])
+        before = core.digest()
+        other, new = freeze(core, into=spare).core, copy_core(core)
+        assert other.digest() == new.digest() == before
+        for name in FIELDS:
+            assert np.array_equal(getattr(other.state, name), getattr(new.state, name)), name
+        assert lived(other, case.instants[half:]) == lived(new, case.instants[half:])
+        assert other.digest() == new.digest()
+        assert core.digest() == before
         other.check()

@@ -32,6 +32,8 @@ def test_the_moment_at_which_most_wait_is_kept_as_it_was(tmp_path: Path) -> None
     assert len(cluster.machines) == len(worst.machine)
     present = worst.waiting + worst.held
     assert sorted(job.tasks or 0 for job in jobs) == sorted(present[present > 0].tolist())
+    numbers = worst.job[present > 0].tolist()  # these have no tenants, so each is its own
+    assert {job.name for job in jobs} == {f"job-{number}" for number in numbers}
     # Its first line says when and how many wait.
     tenants, tasks = max(waits)
     first = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()[0]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+from contextlib import suppress
+from pathlib import Path
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import add_address, complain, service_of
+from fairlead.client.places import ADMIN_TOKEN, state_folder
 
 EPILOG = """\
 examples:
@@ -28,8 +32,19 @@ def run(args: argparse.Namespace) -> int:
 
     with service_of(args) as service:
         service.version()
-        address = f"{service.place.url}/"
+        address, token = f"{service.place.url}/", service.place.token
     say([address])
+    if (file := _file_with(token)) is not None:
+        complain(f"sign in with the token that is in {file}")
     if not args.print and not webbrowser.open(address):
         complain("no browser could be opened; open the address in one")
     return 0
+
+
+def _file_with(token: str | None) -> Path | None:
+    """The file of this user's service that the token is in; None where it is from elsewhere."""
+    file = state_folder(os.environ) / ADMIN_TOKEN
+    with suppress(OSError):  # there is none, or it is another user's
+        if token is not None and file.read_text(encoding="ascii").strip() == token:
+            return file
+    return None

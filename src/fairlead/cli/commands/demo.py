@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import read, say
+from fairlead.cli.common.pages import add_html, write_page
 from fairlead.cli.common.screen import Screen, screen_of, table, wrapped
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.names import compress
@@ -49,6 +50,7 @@ EPILOG = """\
 examples:
   fairlead demo
   fairlead demo --write my-cluster     get the file, to change it
+  fairlead demo --html demo.html       its shares as a page, for a browser
 """
 
 
@@ -57,15 +59,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write", metavar="DIR", help="write the demo's file into this directory and stop"
     )
+    add_html(parser, "draws the shares")
 
 
 def run(args: argparse.Namespace) -> int:
     """Tells the story, or writes the file."""
+    if args.write is not None and args.html is not None:
+        raise InputError("--write writes the demo's file and stops", "leave out --html")
     if args.write is not None:
         say(write(Path(args.write)))
     else:
+        if args.html is not None:
+            draw(args.html)
         say(story(screen_of(sys.stdout)))
     return 0
+
+
+def draw(target: str) -> None:
+    """Writes the page of the demo's shares."""
+    from fairlead.dashboard.picture import picture
+    from fairlead.sharing.allocate import allocate
+
+    cluster, jobs = read([str(FILE)])
+    data = picture(cluster, jobs, allocate(cluster, jobs))
+    write_page(target, "Fair shares", [FILE.name], "allocation_page", data)
 
 
 def write(directory: Path) -> list[str]:

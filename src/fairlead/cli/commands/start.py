@@ -140,6 +140,7 @@ def invitation(folder: Path) -> list[str]:
         "",
         "In another terminal:",
         f"  export FAIRLEAD_STATE={folder}",
+        "  fairlead dashboard   in the browser, where $FAIRLEAD_STATE/admin-token signs in",
         "  fairlead jobs; fairlead shares; fairlead machines; fairlead why JOB",
         "  fairlead submit --wait --tenant robotics -- echo 'it is my turn'",
         "  fairlead drain h1; fairlead undrain h1",

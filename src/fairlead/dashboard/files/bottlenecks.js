@@ -7,6 +7,7 @@ import { amount, counted, share } from "./numbers.js";
 import { called, few, prices, scarcest, short } from "./picture.js";
 
 const THICK = 18;
+const TELEPHONE = 600;
 
 /** Lines past which those that only could be are left out, but for the class that is chosen. */
 const MANY = 150;
@@ -63,7 +64,8 @@ export function bottlenecks(picture, paint, colour, more) {
  * @param {(index: number) => void} choose
  */
 function graph(picture, paint, colour, dear, chosen, width, choose) {
-  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * 0.64)];
+  const narrow = width < TELEPHONE;
+  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * (narrow ? 0.52 : 0.64))];
   /** @type {(string | null)[]} */
   const tenants = [...picture.drawn];
   if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
@@ -106,7 +108,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
   const classes = picture.classes.map((each, index) => {
     const y = line(index, picture.classes.length);
     const price = dear[index]?.price ?? 0;
-    const name = `${counted(each.count, "machine")} · ${each.machines}`;
+    const name = narrow ? `${each.count} × ${each.machines}` : `${counted(each.count, "machine")} · ${each.machines}`;
     /** @param {Event} event */
     const pick = (event) => {
       if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;

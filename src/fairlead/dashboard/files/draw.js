@@ -76,7 +76,7 @@ export function label(text, width, attributes) {
   return shown ? svg("text", attributes, shown, shown === text ? null : svg("title", {}, text)) : null;
 }
 
-const [NARROW, WIDE] = [300, 880];
+const [NARROW, WIDE] = [300, 1300];
 
 /**
  * Draws when the element has a width, and again when it has another one: on a telephone a drawing

@@ -1,13 +1,31 @@
 // @ts-check
 /** The past of a tenant as a small drawing: its share against its fair share, what it lacked shaded. */
 
-import { html, svg } from "./draw.js";
+import { fitted, html, svg } from "./draw.js";
 import { share } from "./numbers.js";
 
 /** @typedef {{time: number, share: number | null, fair: number | null}} Point */
 /** @typedef {{name: string, points: Point[]}} Past */
 
 export const HIGH = 74;
+
+const COLUMN = 400; // so wide is a drawing at least, where there is room for several
+const GAP = 24;
+
+/**
+ * Puts the drawings of an element into as many columns as it has room for, and draws them when a
+ * column has a width, or another one.
+ * @param {HTMLElement} drawings
+ * @param {(width: number) => void} draw
+ */
+export function inColumns(drawings, draw) {
+  drawings.style.columnGap = `${GAP}px`;
+  fitted(drawings, (width) => {
+    const columns = Math.max(Math.floor((width + GAP) / (COLUMN + GAP)), 1);
+    drawings.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    draw((width - GAP * (columns - 1)) / columns);
+  });
+}
 
 /**
  * @param {Past} past

@@ -5,10 +5,10 @@
 import { bottlenecks } from "./bottlenecks.js";
 import { chart } from "./charts.js";
 import { coloured } from "./colours.js";
-import { fitted, html } from "./draw.js";
+import { html } from "./draw.js";
 import { fairShares } from "./fair_shares.js";
 import { readable } from "./numbers.js";
-import { drawn } from "./past.js";
+import { drawn, inColumns } from "./past.js";
 import { water } from "./water.js";
 
 /**
@@ -47,7 +47,7 @@ function tabled({ title, caption, header, rows }) {
 function past({ policy, seed, since, until, more, tenants }) {
   const drawings = html("div", { class: "pasts" });
   const most = readable(tenants.map(({ points }) => Math.max(...points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0)), 0))) || 1;
-  fitted(drawings, (width) =>
+  inColumns(drawings, (width) =>
     drawings.replaceChildren(...tenants.map((one) => drawn(one, { since, until, most, width, colour: colour.get(one.name) ?? "", chosen: null }, null))),
   );
   return html(

@@ -2,8 +2,9 @@
 /** Water: a vessel for each class of machines, as wide as what it has, filled by tenants. All
  * shares rise together; who meets a full vessel stops. It is the proof, drawn. */
 
+import { swatch } from "./colours.js";
 import { fitted, html, label, svg } from "./draw.js";
-import { amount, share } from "./numbers.js";
+import { amount, counted, share } from "./numbers.js";
 import { called, few, scarcest } from "./picture.js";
 
 const GAP = 26;
@@ -12,6 +13,9 @@ const HIGH = 230;
 const LOW = 120;
 const FOOT = 44;
 const SIDE_BY_SIDE = 110; // so wide is a vessel that is easily read
+const [TELEPHONE, FEW, MANY] = [600, 3, 8]; // past so many vessels they have numbers, and names in a list
+const THUMB = 18; // of the slider, as wide as the style makes it
+const WRITTEN = 60; // room for the share of a level
 
 /**
  * @param {import("./picture.js").Picture} picture
@@ -24,6 +28,9 @@ export function water(picture, paint) {
   const story = html("p", { class: "story", "aria-live": "polite" });
   const vessels = html("div", { class: "vessels", tabindex: 0, role: "region", "aria-label": "vessels" });
   const scale = html("div", { class: "levels" });
+  const kinds = html("ol", { class: "kinds" });
+  const held = new Set(picture.fills.map(({ tenant }) => tenant));
+  const key = [...picture.drawn, null].filter((tenant) => held.has(tenant)).map((tenant) => html("li", {}, swatch(paint.get(tenant)), called(tenant)));
 
   const choice = html(
     "select",
@@ -51,15 +58,16 @@ export function water(picture, paint) {
   function redraw() {
     slider.setAttribute("aria-valuetext", told(picture, level));
     story.replaceChildren(...sentence(picture, level));
-    vessels.replaceChildren(drawn(picture, resource, level, paint, width));
-    if (!picture.levels.length) return; // of a mechanism
-    scale.replaceChildren(
-      ruler(picture, level, width, (chosen) => {
-        level = chosen;
-        slider.value = String(chosen);
-        redraw();
-      }),
+    const there = sized(picture, resource);
+    const numbered = there.length > (width < TELEPHONE ? FEW : MANY);
+    const full = fullAt(picture, resource, level);
+    vessels.replaceChildren(drawn(picture, there, resource, level, full, paint, width, numbered));
+    kinds.replaceChildren(
+      ...(numbered ? there : []).map(({ index, each, size }) =>
+        html("li", { class: full.has(index) ? "full" : null }, `${each.machines}: ${counted(each.count, "machine")}, ${amount(size)} ${resource}${full.has(index) ? ", full" : ""}`),
+      ),
     );
+    if (picture.levels.length) scale.replaceChildren(ruler(picture, level, width)); // a mechanism has none
   }
   const view = html(
     "section",
@@ -74,6 +82,8 @@ export function water(picture, paint) {
     ),
     picture.levels.length ? story : null,
     vessels,
+    kinds,
+    html("ul", { class: "key" }, ...key),
     picture.levels.length > 1 ? html("div", { class: "slide" }, slider, scale) : null,
   );
   fitted(view, (found) => {
@@ -109,48 +119,62 @@ function sentence(picture, level) {
 }
 
 /**
- * The vessels, in as many rows as they need.
+ * The classes that have some of the resource, the largest first.
  * @param {import("./picture.js").Picture} picture
  * @param {string} resource
- * @param {number} level
- * @param {Map<string | null, string>} paint
- * @param {number} width
  */
-function drawn(picture, resource, level, paint, width) {
-  const there = picture.classes
+function sized(picture, resource) {
+  return picture.classes
     .map((each, index) => ({ index, each, size: each.capacity[resource] ?? 0 }))
     .filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
+}
+
+/**
+ * The classes of which the resource is gone at a level.
+ * @param {import("./picture.js").Picture} picture
+ * @param {string} resource
+ * @param {number} level
+ */
+function fullAt(picture, resource, level) {
+  const found = picture.levels.slice(0, level + 1).flatMap((each) => each.full.filter((one) => one.resource === resource));
+  return new Set(found.map((one) => one.class));
+}
+
+/**
+ * The vessels, in as many rows as they need.
+ * @param {import("./picture.js").Picture} picture
+ * @param {ReturnType<typeof sized>} there
+ * @param {string} resource
+ * @param {number} level
+ * @param {Set<number>} full
+ * @param {Map<string | null, string>} paint
+ * @param {number} width
+ * @param {boolean} numbered they have numbers in place of names
+ */
+function drawn(picture, there, resource, level, full, paint, width, numbered) {
   if (!there.length) return html("p", { class: "soft" }, `No machine has ${resource || "anything to share"}.`);
-  const high = there.length > 8 ? LOW : HIGH;
+  const high = there.length > MANY ? LOW : HIGH;
+  const foot = numbered ? FOOT / 2 : FOOT;
   const all = there.reduce((sum, { size }) => sum + size, 0);
   const rows = Math.ceil((there.length * SIDE_BY_SIDE) / width);
   const perUnit = ((width * rows - GAP * (there.length - 1)) * 0.97) / all;
-  const full = new Set(
-    picture.levels
-      .slice(0, level + 1)
-      .flatMap((each) => each.full.filter((one) => one.resource === resource).map((one) => one.class)),
-  );
   let [x, y] = [2, 6];
   const parts = [];
-  for (const { index, each, size } of there) {
+  for (const [place, { index, each, size }] of there.entries()) {
     const wide = Math.min(Math.max(size * perUnit, NARROWEST), width - 4);
-    if (x > 2 && x + wide > width) [x, y] = [2, y + high + FOOT + 14];
+    if (x > 2 && x + wide > width) [x, y] = [2, y + high + foot + 14];
     parts.push(vessel(picture, index, resource, level, paint, full.has(index), { x, y, wide, high }));
     const room = Math.max(wide + GAP - 6, 40);
     parts.push(
-      label(each.machines, room, { x, y: y + high + 18, class: "name" }),
-      label(`${amount(size)} ${resource}${each.labels.length ? ` · ${each.labels[0]}` : ""}`, room, {
-        x,
-        y: y + high + 34,
-        class: "small",
-      }),
+      label(numbered ? String(place + 1) : each.machines, room, { x, y: y + high + 18, class: "name" }),
+      numbered ? null : label(`${amount(size)} ${resource}${each.labels.length ? ` · ${each.labels[0]}` : ""}`, room, { x, y: y + high + 34, class: "small" }),
     );
     x += wide + GAP;
   }
   return svg(
     "svg",
-    { viewBox: `0 0 ${width} ${y + high + FOOT}`, role: "img", "aria-label": spoken(picture, resource, level) },
+    { viewBox: `0 0 ${width} ${y + high + foot}`, role: "img", "aria-label": spoken(picture, resource, level) },
     ...parts,
   );
 }
@@ -228,33 +252,28 @@ function spoken(picture, resource, level) {
 }
 
 /**
- * The levels on a line, each where its share is; a click goes there.
+ * The levels on a line below the slider, each where its thumb stops, with shares where there is room.
  * @param {import("./picture.js").Picture} picture
  * @param {number} chosen
  * @param {number} width
- * @param {(level: number) => void} go
  */
-function ruler(picture, chosen, width, go) {
-  const most = picture.levels[picture.levels.length - 1].share || 1;
-  let free = -Infinity;
-  const marks = picture.levels.flatMap((level, index) => {
-    const x = 10 + ((width - 20) * level.share) / most;
-    const room = x - free > 52;
-    if (room) free = x;
-    const anchor = x > width - 80 ? "end" : x < 80 ? "start" : "middle";
-    return [
-      svg(
-        "circle",
-        { cx: x, cy: 12, r: index === chosen ? 8 : 5, class: index === chosen ? "mark chosen" : "mark", onclick: () => go(index) },
-        svg("title", {}, `${share(level.share)}: ${few(level.stop, 12)}`),
-      ),
-      room ? svg("text", { x, y: 36, class: "small", "text-anchor": anchor }, share(level.share)) : null,
-    ];
+function ruler(picture, chosen, width) {
+  const step = (width - THUMB) / Math.max(picture.levels.length - 1, 1);
+  /** @param {number} index */
+  const at = (index) => THUMB / 2 + index * step;
+  const apart = Math.ceil(WRITTEN / step);
+  const marks = picture.levels.map((level, index) => {
+    // The first one and the last begin and end at the edge, and reach further.
+    const edge = Math.min(at(index), width - at(index));
+    const room = edge <= THUMB / 2 || edge > 1.5 * WRITTEN;
+    const written = index === chosen || (room && index % apart === 0 && Math.abs(index - chosen) >= apart);
+    const anchor = at(index) > width - WRITTEN / 2 ? "end" : at(index) < WRITTEN / 2 ? "start" : "middle";
+    return svg(
+      "g",
+      {},
+      svg("circle", { cx: at(index), cy: 12, r: 4, class: "mark" }),
+      written ? svg("text", { x: anchor === "start" ? 0 : anchor === "end" ? width : at(index), y: 36, class: index === chosen ? "small chosen" : "small", "text-anchor": anchor }, share(level.share)) : null,
+    );
   });
-  return svg(
-    "svg",
-    { viewBox: `0 0 ${width} 42`, "aria-hidden": "true" },
-    svg("line", { x1: 10, x2: width - 10, y1: 12, y2: 12, class: "ruler" }),
-    ...marks,
-  );
+  return svg("svg", { viewBox: `0 0 ${width} 42`, "aria-hidden": "true" }, svg("line", { x1: THUMB / 2, x2: width - THUMB / 2, y1: 12, y2: 12, class: "ruler" }), ...marks);
 }

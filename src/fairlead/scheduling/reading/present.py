@@ -245,12 +245,6 @@ def is_same_job(core: Core, slot: Ints, seq: Ints) -> Bools:
     return same
 
 
-def held_by_slot(core: Core) -> Ints:
-    """The tasks on machines of the job in each slot."""
-    held: Ints = core.state.job["held"].copy()
-    return held
-
-
 def owner_names(core: Core, jobs: Ints, told: Callable[[str], str] = str) -> Iterable[str]:
     """The tenant's name of the job in each of these slots; where it has no tenant, what the job is
     `told` to be called."""

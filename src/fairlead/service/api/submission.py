@@ -20,7 +20,7 @@ from fairlead.service.api.strict import (
     refuse_names,
     text_of,
 )
-from fairlead.service.why.trial import STAND_IN
+from fairlead.service.why.trial import STAND_IN, nameless
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import CanRunAsked
 
@@ -74,7 +74,8 @@ def job_tried(asked: CanRunAsked, tenant: str | None, settings: ApiSettings) -> 
     tree |= asked.model_dump(exclude_defaults=True)
     if count_names(tree) > settings.listed_names:
         raise refuse_names(settings.listed_names)
-    return job_of(tree)
+    with nameless():
+        return job_of(tree)
 
 
 def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:

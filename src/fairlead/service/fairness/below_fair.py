@@ -62,6 +62,7 @@ def find_below(
         rows.append((float(fair_alone[i]), float(has_alone[i]), name, alone[i : i + 1]))
     rows.sort(key=lambda row: row[1] - row[0])  # the furthest below first; stable
     listed = []
+    beyond = found.beyond(core)
     for fair, has, name, which in rows[:LISTED]:
         jobs = (
             which if name not in found.tenants else np.flatnonzero(found.belong_to(int(which[0])))
@@ -71,7 +72,7 @@ def find_below(
             continue
         first = waiting[np.argmax((tasks - found.running)[waiting])]
         slot = int(found.slot[first])
-        cause = cause_of(core, found.exact, slot, quarantined, told)
+        cause = cause_of(core, beyond, slot, quarantined, told)
         whole = int(np.maximum(found.whole[jobs], 0).sum())
         total = float(tasks[jobs].sum())
         job = told(core.book.name_of(slot))

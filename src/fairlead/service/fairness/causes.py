@@ -9,14 +9,14 @@ from enum import Enum
 
 import numpy as np
 
+from fairlead.model.names import compress
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.machine_room import could_run
-from fairlead.scheduling.reading.present import Tasks, held_by_slot, is_same_job, owner_names
+from fairlead.scheduling.reading.present import Tasks, owner_names
 from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
-from fairlead.service.fairness.interface import Answered
-from fairlead.sharing.problem.problem import Bools, Ints
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 Told = Callable[[str], str]
 """From a job's unique name to the one that a reader is told."""
@@ -24,11 +24,21 @@ Told = Callable[[str], str]
 NAMED = 3
 """Tenants that a sentence names; the others are counted."""
 
+SHORT = 30
+"""Letters of machines' names that stand for their number."""
+
+ROUNDED = 1e-6
+"""By less than this a number of tasks that was computed in doubles is below a whole one."""
+
+MERGED = 40
+"""Machines whose names are merged into ranges: of more it takes the loop's time."""
+
 
 class CauseKind(Enum):
     """The kinds of what keeps a job from its guarantee."""
 
     HELD = "held"  # others hold more than they are guaranteed, on machines that it could use
+    OTHER_JOBS = "other_jobs"  # jobs there do, most of tenants that in all hold no more
     STOPPING = "stopping"  # tasks were told to stop, and hold their machines until they have
     GANG = "gang"  # its tasks start together, and there is not room for all of them
     LIMIT = "limit"  # of its tenant, or of one above it
@@ -44,18 +54,31 @@ class CauseKind(Enum):
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A kind, its sentence, and who or what is meant with a count each. `lacking`: resources of
-    which too little is free, with the number of machines, of the `able` that could run the job."""
+    which too little is free, with the number of machines, of the `able` that could run the job;
+    `machines`: these by their names, where that is short."""
 
     kind: CauseKind
     sentence: str
     counts: FrozenMap[int] = field(default_factory=FrozenMap)
     lacking: FrozenMap[int] = field(default_factory=FrozenMap)
     able: int = 0
+    machines: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beyond:
+    """Of the job in each slot: the tasks that it runs beyond what it is guaranteed, its scale, and
+    the share, not divided by a weight, that its tenant (itself, where it has none) holds in all
+    beyond what is guaranteed."""
+
+    tasks: Ints
+    scale: Floats
+    share: Floats
 
 
 def cause_of(
     core: Core,
-    exact: Answered | None,
+    beyond: Beyond,
     slot: int,
     quarantined: frozenset[str] = frozenset(),
     told: Told = str,
@@ -75,12 +98,15 @@ def cause_of(
         return others
     if not why.machines.no_room:
         return others
-    full = _no_room(core, exact, slot, told)
+    usable = could_run(core, slot)
+    full = _no_room(core, beyond, slot, usable, told)
     if full.kind is CauseKind.PIECES and why.machines.reserved:
         return others
     for reason in why.reasons:
         if isinstance(reason, waiting.NoRoom):
-            full = replace(full, lacking=FrozenMap(dict(reason.lacking)), able=reason.able)
+            lacking = FrozenMap(dict(reason.lacking))
+            names = _short_names(core, usable)
+            full = replace(full, lacking=lacking, able=reason.able, machines=names)
     return full
 
 
@@ -95,58 +121,92 @@ _SIMPLE = {
 }
 
 
-def _no_room(core: Core, exact: Answered | None, slot: int, told: Told) -> Cause:
-    """Machines that could run it are full: of whom?"""
-    usable = could_run(core, slot)
-    over = _above_guarantee(core, exact)
+def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -> Cause:
+    """The `usable` machines are full: of whom?"""
     tasks = Tasks(core)
     there = usable[tasks.machine]
     jobs, stopping = tasks.job[there], tasks.stopping[there]
     if stopping.any():
-        names = _owners(core, jobs[stopping], told)
+        names = _owners(core, *np.unique(jobs[stopping], return_counts=True), told)
         return Cause(
             CauseKind.STOPPING,
             "tasks on machines that it could use are being stopped and have not ended yet:"
             f" {_name_most(names)}",
             names,
         )
-    others = jobs[over[jobs] & (jobs != slot)]
-    if len(others):
-        names = _owners(core, others, told)
-        return Cause(
+    slots, counts = np.unique(jobs, return_counts=True)
+    counts = np.minimum(counts, beyond.tasks[slots])
+    counts[slots == slot] = 0
+    tenant = core.state.job["tenant"]
+    same = (tenant[slots] == tenant[slot]) & (tenant[slot] >= 0)
+    others, own = (
+        _owners(core, slots[each], counts[each], told)
+        for each in ((counts > 0) & ~same, (counts > 0) & same)
+    )
+    rich = _of_the_rich(core, beyond, slots[~same], counts[~same], told)
+    more = "run more than they are guaranteed"
+    for kind, words, names in (
+        # The cause is what most of them are.
+        (
             CauseKind.HELD,
-            "it waits for machines on which jobs with more than they are guaranteed run tasks:"
-            f" {_name_most(names)}",
-            names,
-        )
+            "tasks beyond what is guaranteed run",
+            rich if 2 * sum(rich.values()) >= sum(others.values()) else FrozenMap[int](),
+        ),
+        (
+            CauseKind.OTHER_JOBS,
+            f"jobs {more}, most of tenants that have no more in all",
+            others,
+        ),
+        (CauseKind.OTHER_JOBS, f"its tenant's other jobs {more}", own),
+    ):
+        if names:
+            return Cause(
+                kind, f"it waits for machines on which {words}: {_name_most(names)}", names
+            )
     count = int(usable.sum())
     return Cause(
         CauseKind.PIECES,
-        f"{machines(count)} {verb(count, 'are')} open to it and nobody on them has more than is"
+        f"{machines(count)} {verb(count, 'are')} open to it, on which nobody has more than is"
         " guaranteed; what is left is in parts that hold no whole task",
     )
 
 
-def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
-    """(jobs,) whether a job has more tasks than it is guaranteed; one that the exact allocation
-    does not know has none guaranteed."""
-    held = held_by_slot(core)
-    guaranteed: Ints = np.zeros(len(held), np.int64)
-    if exact is not None and len(exact.answer.jobs.whole):
-        was = exact.question
-        same = is_same_job(core, was.slot, was.seq)
-        guaranteed[was.slot[same]] = exact.answer.jobs.whole[same]
-    above: Bools = held > guaranteed
-    return above
+def _short_names(core: Core, usable: Bools) -> str:
+    """The machines in ranges of their names; nothing where these are long."""
+    places = np.flatnonzero(usable).tolist()
+    if len(places) > MERGED:
+        return ""
+    text = ", ".join(compress(core.ids.machine_at[place].name for place in places))
+    return text if len(text) <= SHORT else ""
 
 
-def _owners(core: Core, jobs: Ints, told: Told) -> FrozenMap[int]:
+def _owners(core: Core, slots: Ints, counts: Ints, told: Told) -> FrozenMap[int]:
     """Counts the tasks of each tenant, or of a job that is its own."""
-    slots, counts = np.unique(jobs, return_counts=True)
     found: Counter[str] = Counter()
     for name, count in zip(owner_names(core, slots, told), counts.tolist(), strict=True):
         found[name] += count
     return FrozenMap(found)
+
+
+def _of_the_rich(
+    core: Core, beyond: Beyond, slots: Ints, counts: Ints, told: Told
+) -> FrozenMap[int]:
+    """Of these tasks, which are beyond what their jobs are guaranteed, those that are beyond what
+    is guaranteed to their tenants in all, too."""
+    tasks, share, most = Counter[str](), Counter[str](), dict[str, float]()
+    some = (counts > 0) & (beyond.share[slots] > 0)
+    slots, counts = slots[some], counts[some]
+    parts = (counts / beyond.scale[slots]).tolist()
+    rows = zip(owner_names(core, slots, told), counts.tolist(), parts, strict=True)
+    for (name, count, part), spare in zip(rows, beyond.share[slots].tolist(), strict=True):
+        tasks[name] += count
+        share[name] += part
+        most[name] = spare
+    whole = {
+        name: int(count * min(1.0, most[name] / share[name]) + ROUNDED)
+        for name, count in tasks.items()
+    }
+    return FrozenMap({name: count for name, count in whole.items() if count})
 
 
 def _name_most(counts: FrozenMap[int]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.present import Jobs, Tenants
-from fairlead.service.fairness.causes import Cause, Told, cause_of
+from fairlead.service.fairness.causes import Beyond, Cause, Told, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
@@ -74,6 +74,18 @@ class Measured:
             weight = simplest(float(self.weight[t])) or 1
             shortfall[t] = max(float(self._lacking(t) / weight), 0.0)
         return shortfall
+
+    def beyond(self, core: Core) -> Beyond:
+        """The tasks and shares that are held beyond what is guaranteed; a job that the exact
+        allocation does not know has none guaranteed."""
+        size = len(core.state.job)
+        tasks, scale, share = np.zeros(size, np.int64), np.ones(size), np.zeros(size)
+        more = np.maximum(self.running - np.maximum(self.whole, 0), 0)
+        tasks[self.slot] = more
+        scale[self.slot] = np.where(self.scale > 0, self.scale, 1.0)
+        spare = np.append((self.share - self.owed) * self.weight, 0.0)
+        share[self.slot] = np.where(self.owner >= 0, spare[self.owner], more / scale[self.slot])
+        return Beyond(tasks, scale, share)
 
     @cached_property
     def gap(self) -> float | None:
@@ -240,11 +252,12 @@ def build_audit(
         everybody.append((name, owed, has, jobs))
     everybody.sort(key=lambda one: one[2] - one[1])  # by what they lack; stable
     short = []
+    beyond = found.beyond(core)
     for place, (name, owed, has, jobs) in enumerate(everybody[:most]):
         slot = int(found.slot[jobs[0]])
         lacks = int(found.lacks[jobs].sum())
         explained = place < EXPLAINED
-        cause = cause_of(core, found.exact, slot, quarantined, told) if explained else None
+        cause = cause_of(core, beyond, slot, quarantined, told) if explained else None
         job, lasts = told(core.book.name_of(slot)), since.get(name)
         whose = name if name in places else job
         short.append(Short(whose, owed, has, lacks, len(jobs), job, lasts, cause))

@@ -193,6 +193,7 @@ def _below(below: Below) -> wire.BelowFair:
         counts=dict(below.cause.counts),
         lacking=dict(below.cause.lacking),
         able=below.cause.able,
+        machines=below.cause.machines,
         sentence=(
             f"{below.tenant} has a share of {has}, {gap} below its fair share of {fair}, and all"
             f" that is guaranteed: the fair share is of {counted(below.tasks, 'task')} in parts, of"
@@ -225,5 +226,6 @@ def _short(short: Short, audit: Audit) -> wire.Shortfall:
         counts={} if cause is None else dict(cause.counts),
         lacking={} if cause is None else dict(cause.lacking),
         able=0 if cause is None else cause.able,
+        machines="" if cause is None else cause.machines,
         sentence=f"{short.tenant} lacks {tasks} {whose}{lasts}{why}",
     )

@@ -143,3 +143,8 @@ class Watch:
         self._looked = asked
         quiet = asked - self._since
         return (session_over and quiet >= GRACE) or (self._beating and quiet >= RUN_OUT)
+
+    def took_in(self, now: float) -> None:
+        """Until now it took in what it had seen: that was no absence, however long it took. Whoever
+        appended thousands of entries and died is not waited for twice."""
+        self._looked = now

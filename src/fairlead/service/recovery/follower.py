@@ -239,6 +239,8 @@ class Follower:
         self._leader, self._lost, self._fresh = seen.standing.leader, "", seen.began
         gone = self._watching.may_take_over(seen.standing, seen.over, seen.began, seen.ended)
         self.free = seen.standing if gone else None
+        if seen.entries:
+            self._watching.took_in(self._clock())
         return bool(seen.entries)
 
 

@@ -23,7 +23,7 @@ from fairlead.scheduling.why.values import (
 from fairlead.service.fairness.causes import Cause, cause_of
 from fairlead.service.fairness.interface import Answered, JobShare
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.fairness.shortfalls import exact_of
+from fairlead.service.fairness.shortfalls import exact_of, measure
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
 from fairlead.service.records.lookup import find, told, told_otherwise
@@ -299,7 +299,8 @@ def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
 
 
 def _cause(core: Core, taken: Taken) -> Cause:
-    return cause_of(core, taken.exact, core.ids.jobs[taken.job], told=taken.told)
+    beyond = measure(core, taken.exact).beyond(core)
+    return cause_of(core, beyond, core.ids.jobs[taken.job], told=taken.told)
 
 
 def start_of(core: Core, why: Why) -> Start | None:

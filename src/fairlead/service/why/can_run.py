@@ -13,7 +13,7 @@ from fairlead.scheduling.events import JobSubmitted
 from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.fairness.causes import Told
 from fairlead.service.why.answer import expected, start_of
-from fairlead.service.why.trial import STAND_IN, decide_fully
+from fairlead.service.why.trial import STAND_IN, decide_fully, nameless
 from fairlead.wire.fairness import CanRun
 
 
@@ -29,7 +29,8 @@ def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
     name = STAND_IN
     while name in core.ids.jobs:
         name += "-"
-    core.apply(JobSubmitted(core.now, replace(job, name=name)))
+    with nameless():
+        core.apply(JobSubmitted(core.now, replace(job, name=name)))
     machines = [
         each.machine for each in decide_fully(core) if isinstance(each, Launch) and each.job == name
     ]
@@ -49,6 +50,7 @@ def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
         now=len(machines),
         machines=where,
         waiting=why.waiting,
+        never=why.never,
         expected_start=None if start is None else start.time,
         sentences=sentences,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,6 +18,20 @@ from fairlead.service.fairness.causes import Told
 
 STAND_IN = "fairlead-would-be"
 """The name of the job that stands for a changed one, with more letters where it is taken."""
+
+
+@contextmanager
+def nameless() -> Iterator[None]:
+    """Raises InputError of the stand-in without its name: whoever asks has given none."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(one, about=("job", "", *one.about[2:]))
+            if len(one.about) > 1 and str(one.about[1]).startswith(STAND_IN)
+            else one
+            for one in error.mistakes
+        ) from error
 
 
 class Trials:

@@ -11,7 +11,7 @@ from fairlead.model.writing import write
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sampling import MOST_SAMPLES, first_interval, longer
 from fairlead.simulation.measure.sinks import RunInfo, Sink
-from fairlead.simulation.traces.backlog import Alike, input_of, machines_with
+from fairlead.simulation.traces.backlog import Alike, input_of, lone, machines_with
 from fairlead.simulation.workload import Workload
 from fairlead.whole_file import write_whole
 
@@ -57,14 +57,16 @@ class Crowded(Sink):
 
 
 def moment_text(workload: Workload, moment: Moment) -> str:
-    """The moment as a file for `fairlead allocate`: jobs that are alike are one, and machines that
-    are drained are left out."""
+    """The moment as a file for `fairlead allocate`: a tenant's jobs that are alike are one, one
+    without a tenant has its number, and machines that are drained are left out."""
     groups: dict[Alike, int] = {}
     for k in range(len(moment.job)):
         if moment.demand[k].any():
             needs = moment.needs[k].tobytes().rstrip(b"\0")
             spread = bool(moment.spread[k])
-            key = int(moment.tenant[k]), moment.demand[k].tobytes(), needs, spread
+            tenant, job = int(moment.tenant[k]), int(moment.job[k])
+            owner = tenant if tenant >= 0 else lone(job)
+            key = owner, moment.demand[k].tobytes(), needs, spread
             groups[key] = groups.get(key, 0) + int(moment.waiting[k] + moment.held[k])
     there = {
         int(index): tuple(amounts.tolist())

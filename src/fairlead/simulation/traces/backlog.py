@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     from fairlead.simulation.workload import Workload
 
 Alike = tuple[int, bytes, bytes, bool]
-"""The features that jobs have in common that are alike: the tenant's index (-1: none), the demand,
-the bits of the terms, and whether each task needs a machine of its own."""
+"""The features that jobs have in common that are alike: the tenant's index (NOBODY: none; below it:
+that of one job, by `lone`), the demand, the bits of the terms, and whether each task needs a
+machine of its own."""
+
+NOBODY = -1
+
+
+def lone(job: int) -> int:
+    """The index of the tenant that the job of this number is by itself."""
+    return NOBODY - 1 - job
 
 
 def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, ...]]:
@@ -70,7 +78,7 @@ def input_of(
         never = [term.machines for term in mine if isinstance(term, NotListed)]
         jobs.append(
             Job(
-                f"{owner or 'job'}-{number}",
+                f"{owner or 'job'}-{number if tenant >= NOBODY else lone(tenant)}",
                 {
                     name: amount * unit
                     for (name, unit), amount in zip(units.items(), amounts, strict=True)

@@ -30,7 +30,9 @@ POLICIES = (
     "most-tasks",
     "independent",
 )
-OF_GOOGLE = ("tsf", "cdrf", "drfh", "per-machine-drf")
+OF_GOOGLE = ("tsf", "cdrf", "drfh")
+"""Per-machine DRF divides each of the 12,477 machines by itself, and what that wastes is asked on
+Alibaba's."""
 FEW = ("tsf", "cdrf", "2df")
 SEED = 1
 
@@ -120,6 +122,7 @@ def _rows(by: dict[tuple[str, str], tuple[Broken, ...]]) -> list[Row]:
         (PODS, "tsf", pareto, True, ""),
         (PODS, "cdrf", envy, False, ""),
         (PODS, "2df", split, False, ""),
+        (PODS, "per-machine-drf", pareto, False, ""),
         (POOLS, "tsf", split, True, ""),
         (POOLS, "per-machine-drf", split, False, ""),
         (POOLS, "independent", split, False, ""),
@@ -128,10 +131,9 @@ def _rows(by: dict[tuple[str, str], tuple[Broken, ...]]) -> list[Row]:
             "tsf",
             envy,
             True,
-            "TSF is free of envy for tenants of one job each; these users have up to 129",
+            "perhaps these users' many jobs (up to 129) do: TSF is free of envy for one job each",
         ),
         (USERS, "tsf", split, True, ""),
-        (USERS, "per-machine-drf", pareto, False, ""),
     ]
     words = ("nobody is below the split, or below its pool", "nobody envies", "nothing is wasted")
     rows = []
@@ -173,6 +175,10 @@ STUDY = About(
     assumes=(
         "Nodes are dealt out to those who can use them, in an order drawn by the seed.",
         "A pair envies if one could run more with what the other holds.",
+        (
+            "On Google's machines three policies are judged. Per-machine DRF was stopped after two"
+            " and a half minutes of a busy machine; each other takes at most 20 s of a processor."
+        ),
     ),
     weight=60.0,
 )

@@ -18,6 +18,12 @@ export class Refused extends Error {
 /** Nobody answers. */
 export class Away extends Error {}
 
+/** What went wrong, and when to ask again where that is known. @param {unknown} error */
+export function said(error) {
+  const { message } = /** @type {Error} */ (error);
+  return error instanceof Refused && error.retry ? `${message}; ask again in ${error.retry} s` : message;
+}
+
 /** Of the last answer: how old it was, in seconds, where a service gave it that follows another one
  * or cannot know whether it leads; and where the one that leads answers. */
 export const answered = { age: /** @type {string | null} */ (null), leader: /** @type {string | null} */ (null) };

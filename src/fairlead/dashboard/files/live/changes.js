@@ -121,10 +121,8 @@ export function changesForm(focus, changed) {
     });
   }
 
-  /** @param {AbortSignal} signal */
-  async function about(signal) {
-    if (!focus.job) return;
-    const { job: given } = await read(address("jobs", focus.job), {}, signal);
+  /** @param {{where?: string, machines?: string[], exclude?: string[]} | null} given what was submitted, where it is told */
+  function about(given) {
     if (!given) return;
     const parts = [given.where, given.machines ? "its list of machines" : "", given.exclude?.length ? "the machines that it excludes" : ""].filter(Boolean);
     if (!parts.length) return;
@@ -154,15 +152,16 @@ export function changesForm(focus, changed) {
     /** @param {AbortSignal} signal */
     async load(signal) {
       if (loaded) return;
-      loaded = true;
-      const [found, allocation] = await Promise.all([
+      const [found, allocation, mine] = await Promise.all([
         read("/v1/tenants", { order: "weight", limit: 200 }, signal),
         read("/v1/allocation", {}, signal).catch((error) => {
-          if (error instanceof Refused) return { picture: null };
-          throw error;
+          if (error instanceof Refused && !error.retry) return { picture: null };
+          throw error; // where it says when to ask again, all is read again then
         }),
-        about(signal),
+        focus.job ? read(address("jobs", focus.job), {}, signal) : { job: null },
       ]);
+      loaded = true;
+      about(mine.job);
       const made = (focus.made.weight ?? []).map((text) => text.slice(0, text.lastIndexOf("=")));
       const wanted = [...made, ...focus.tenants];
       const known = new Map(found.tenants.map((/** @type {{name: string}} */ each) => [each.name, each]));

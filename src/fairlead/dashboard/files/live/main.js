@@ -11,9 +11,11 @@ import { jobs } from "../views/jobs.js";
 import { follow } from "./stream.js";
 import { machines } from "../views/machines.js";
 import { now } from "../views/now.js";
+import { paints } from "./paints.js";
 import { signIn } from "./sign_in.js";
 import { tenants } from "../views/tenants.js";
 import { time } from "../views/time.js";
+import { lasting } from "./times.js";
 import { whatIf } from "../views/what_if.js";
 import { why } from "../views/why.js";
 
@@ -48,6 +50,12 @@ const VIEWS = {
   events: { make: events, shown: "Events" },
 };
 
+/** Tenants whose colours are chosen before any view is drawn, by their names: the same in every page. */
+const COLOURED = 200;
+
+/** Milliseconds until a service that does not lead is asked whether it does by now. */
+const FOLLOWING = 2000;
+
 /** Milliseconds between two looks, at least. */
 const APART = 1000;
 
@@ -73,6 +81,8 @@ let stream = null;
 let reading = null;
 /** @type {number | undefined} */
 let timer;
+/** @type {number | undefined} */
+let following;
 let due = Infinity;
 let looked = 0;
 let heard = false;
@@ -82,6 +92,7 @@ let standing = false;
 async function begin() {
   try {
     ({ me, graphs, addresses } = await read("/v1/session"));
+    if (me) paints((await read("/v1/tenants", { limit: COLOURED })).tenants.map((/** @type {{name: string}} */ { name }) => name));
   } catch (error) {
     say(`${error instanceof Refused ? error.message : "The service is away"}; trying again in 3 s.`, true);
     setTimeout(begin, 3000);
@@ -148,6 +159,8 @@ function route() {
   head(known);
   problem.hidden = true;
   main.replaceChildren(problem, view.element);
+  scrollTo(0, 0);
+  main.focus({ preventScroll: true }); // the link that was followed is another one now
   looked = 0;
   look(0);
 }
@@ -174,7 +187,8 @@ function decoded(word) {
 
 /** @param {string} [current] */
 function head(current) {
-  const who = me && (me.name ? `${me.name} · ${me.tenant ? `tenant ${me.tenant}` : me.role}` : "no sign-in is asked for here");
+  const role = me?.tenant ? `tenant ${me.tenant}` : me?.role;
+  const who = me && (me.name ? [...new Set([me.name, role])].join(" · ") : "no sign-in is asked for here");
   top.replaceChildren(
     html("a", { class: "brand", href: "#now" }, "Fairlead"),
     me
@@ -198,7 +212,7 @@ function head(current) {
  * @param {boolean} away
  */
 function say(sentence, away) {
-  const age = answered.age === null ? "" : `From a service that does not lead: as of ${Number(answered.age).toFixed(1)} s ago.`;
+  const age = answered.age === null ? "" : `From a service that does not lead: as of ${Number(answered.age) < 1 ? "a moment" : lasting(Number(answered.age))} ago.`;
   const others = away ? elsewhere(addresses) : sentence ? [] : elsewhere([answered.leader ?? ""]);
   words.textContent = sentence || age;
   const hrefs = others.map((each) => `${each}/${location.hash}`);
@@ -208,6 +222,19 @@ function say(sentence, away) {
   }
   line.hidden = !line.textContent;
   line.classList.toggle("away", away);
+  clearTimeout(following);
+  if (me && !away && age) following = setTimeout(follows, FOLLOWING);
+}
+
+/** Asks whether the service leads by now, as the stream goes on and does not say. */
+async function follows() {
+  try {
+    if (!document.hidden) await request("GET", "/v1/session");
+    if (me) say("", false);
+  } catch (error) {
+    if (!(error instanceof Away || error instanceof Refused)) throw error;
+    following = setTimeout(follows, FOLLOWING); // what is wrong with it the stream says
+  }
 }
 
 /** Those of the addresses that are of a page elsewhere. @param {string[]} some */

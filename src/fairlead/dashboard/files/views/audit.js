@@ -16,6 +16,9 @@ import { known } from "./now.js";
  * @typedef {{tenant: string, fair: number, has: number, gap: number, job: string, sentence: string}} Below
  */
 
+/** Tenants in the way that are named. */
+const NAMED = 4;
+
 /** Seconds between looks while somebody is short, and else. */
 const SHORT = 5;
 const QUIET = 30;
@@ -33,7 +36,7 @@ export function audit() {
       { name: "short of", kind: "number", cell: (row) => html("b", { class: "stops" }, share(row.shortfall)) },
       { name: "tasks", kind: "number extra", cell: (row) => row.tasks },
       { name: "since", kind: "time extra", cell: (row) => clock(row.since) },
-      { name: "in the way", kind: "soft extra", cell: (row) => Object.entries(row.counts).map(([name, count]) => `${name} ${count}`).join(", ") || "–" },
+      { name: "in the way", kind: "soft extra way", cell: (row) => holders(row) },
       { name: "why", kind: "why", cell: (row) => row.sentence },
       { name: "", label: "reasons", cell: (row) => (row.job ? html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") : null) },
     ],
@@ -83,4 +86,11 @@ export function audit() {
     /** The exact shares come a moment after what happened. */
     after: 2,
   };
+}
+
+/** Whose tasks are in the way, and how many. @param {Short} row */
+function holders({ counts }) {
+  const order = Object.entries(counts).sort(([, a], [, b]) => b - a);
+  const rest = order.length - NAMED;
+  return `${order.slice(0, NAMED).map(([name, count]) => `${name} ${count}`).join(", ") || "–"}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

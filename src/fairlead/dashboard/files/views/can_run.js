@@ -3,11 +3,11 @@
  * may submit it submits it here. */
 
 import { html } from "../draw.js";
-import { Away, request } from "../live/ask.js";
+import { Away, request, said } from "../live/ask.js";
 
 /** @param {import("../live/main.js").Page} page */
 export function canRun(page) {
-  const tasks = field("tasks", { type: "number", min: 1, max: 1e9, value: 1, size: 5 });
+  const tasks = field("tasks", { type: "number", min: 1, max: 1e9, value: 1, size: 5, required: true });
   const demand = field("each with", { placeholder: "cpu 8, memory 96GiB, gpu 1", required: true, size: 26 });
   const where = field("where", { placeholder: "gpu-model = h100", size: 18 });
   const duration = field("for", { placeholder: "2h", size: 5 });
@@ -22,7 +22,7 @@ export function canRun(page) {
 
   async function ask() {
     const found = await (await request("POST", "/v1/can-run", { body: job() })).json();
-    const short = !found.now ? "Not now" : found.waiting === 0 ? "Yes" : "In part";
+    const short = !found.now ? (found.never ? "Never" : "Not now") : found.waiting === 0 ? "Yes" : "In part";
     answer.replaceChildren(html("b", { class: found.now ? "" : "stops" }, short), `: ${found.sentences.join("; ")}.`);
   }
 
@@ -55,7 +55,7 @@ export function canRun(page) {
     try {
       await work();
     } catch (error) {
-      const what = error instanceof Away ? "The service is away, and what became of this is not known; try the same again" : /** @type {Error} */ (error).message;
+      const what = error instanceof Away ? "The service is away, and what became of this is not known; try the same again" : said(error);
       answer.replaceChildren(`${what}.`);
     } finally {
       answer.hidden = !answer.childNodes.length;
@@ -87,7 +87,7 @@ export function canRun(page) {
   );
   return html(
     "details",
-    { class: "ask", open: matchMedia("(min-width: 701px)").matches },
+    { class: "ask", open: matchMedia("(min-width: 43.8em)").matches },
     html("summary", {}, maySubmit ? "Can I run? Or submit it" : "Can I run?"),
     form,
     answer,
@@ -128,5 +128,7 @@ function amounts(text) {
       if (!name) throw new Error(`“${part}” is no resource with an amount; write as in cpu 8, memory 96GiB`);
       return [name, amount];
     });
+  const twice = pairs.find(([name], index) => pairs.some(([other], before) => before < index && other === name));
+  if (twice) throw new Error(`${twice[0]} is given twice; write it once`);
   return Object.fromEntries(pairs);
 }

@@ -6,7 +6,7 @@ import { counted } from "../numbers.js";
 
 /**
  * @typedef {{tenant: string, job: string | null, cause: string, counts: Record<string, number>,
- *   lacking: Record<string, number>, able: number, tasks?: number, sentence: string}} Kept
+ *   lacking: Record<string, number>, able: number, machines: string, tasks?: number, sentence: string}} Kept
  */
 
 /** Names that there is room for. */
@@ -22,12 +22,12 @@ export function lacking({ lacking: found }) {
 }
 
 /**
- * Of what and where, as "gpu on 300 machines"; nothing where that is not why.
+ * Of what and where, as "gpu on h[01-03]" or "gpu on 300 machines"; nothing where that is not why.
  * @param {Kept} kept
  */
 export function where(kept) {
   const what = lacking(kept);
-  return what.length ? `${what.join(" and ")} on ${counted(kept.able, "machine")}` : "";
+  return what.length ? `${what.join(" and ")} on ${kept.machines || counted(kept.able, "machine")}` : "";
 }
 
 /**
@@ -45,7 +45,11 @@ export function brief(kept) {
  */
 export function because(kept) {
   const names = Object.entries(kept.counts).sort(([, a], [, b]) => b - a);
-  if (kept.cause === "held") return `${holders(names)} beyond their share`;
+  if (kept.cause === "held") return `${holders(names)} there beyond what is guaranteed`;
+  if (kept.cause === "other_jobs") {
+    const own = names.every(([name]) => name === kept.tenant);
+    return own ? `other jobs of its own have ${counted(sum(names), "task")} there too many` : `jobs there have more than their part (${holders(names)}), mostly of tenants that in all have no more`;
+  }
   if (kept.cause === "stopping") return `${counted(sum(names), "task")} there being stopped`;
   if (kept.cause === "pieces") return "what is left is in parts that hold no task";
   if (kept.cause === "unexplained") return `lacks ${counted(kept.tasks ?? 0, "task")}`;
@@ -55,7 +59,7 @@ export function because(kept) {
 
 /** @param {[string, number][]} names */
 function holders(names) {
-  const shown = names.slice(0, NAMED).map(([name, count], index) => `${name} ${index ? "" : "holds "}${count}`);
+  const shown = names.slice(0, NAMED).map(([name, count], index) => `${name} ${index ? count : `runs ${counted(count, "task")}`}`);
   const rest = sum(names.slice(NAMED));
   return `${shown.join(", ")}${rest ? ` and others ${rest}` : ""}`;
 }

@@ -60,6 +60,7 @@ export function events(page) {
       { name: "number", kind: "number extra", cell: (event) => event.seq },
     ],
     (event) => String(event.seq),
+    "events",
   );
   return {
     title: "Events",

@@ -36,13 +36,15 @@ export function machines(page) {
       ],
     },
   ]);
+  /** @type {string[]} */
+  let resources = []; // of all machines of the page, so that each stands below the same one
   const shown = table(
     "Machines",
     [
       { name: "machine", kind: "word", cell: (/** @type {MachineRow} */ row) => row.name },
       { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
       { name: "runs", kind: "number", cell: (row) => row.tasks },
-      { name: "free of what it has", cell: free },
+      { name: "free of what it has", cell: (row) => free(row, resources), key: (row) => JSON.stringify([row.free, row.capacity, resources]) },
       { name: "labels", kind: "extra soft", cell: (row) => pairs(row.labels) },
       { name: "remark", kind: "soft", cell: remark },
     ],
@@ -53,6 +55,7 @@ export function machines(page) {
     element: html("section", {}, html("h1", {}, "Machines"), list.form, shown.element, list.pages),
     async read(signal) {
       const found = await read("/v1/machines", { ...list.query(), limit: PAGE }, signal);
+      resources = [...new Set(found.machines.flatMap((/** @type {MachineRow} */ { capacity }) => Object.keys(capacity)))];
       shown.show(found.machines, "There is no such machine.");
       list.take(found.next);
       return QUIET;
@@ -60,13 +63,13 @@ export function machines(page) {
   };
 }
 
-/** @param {MachineRow} row */
-function free(row) {
-  const has = Object.entries(row.capacity).filter(([, size]) => Number(size) > 0);
-  const parts = has.map(([name, size]) => {
-    const left = row.free[name] ?? size;
-    const gone = Number(left) <= 0;
-    return html("span", { class: gone ? "amount gone" : "amount" }, `${amount(Number(left))} of ${amount(Number(size))} ${name}`);
+/** @param {MachineRow} row @param {string[]} resources */
+function free(row, resources) {
+  const parts = resources.map((name) => {
+    const size = Number(row.capacity[name] ?? 0);
+    if (!size) return html("span", { class: "amount" });
+    const left = Number(row.free[name] ?? size);
+    return html("span", { class: left > 0 ? "amount" : "amount gone" }, `${amount(left)} of ${amount(size)} ${name}`);
   });
   return html("span", { class: "amounts" }, ...parts);
 }

@@ -2,9 +2,9 @@
 /** Time: a small drawing for each tenant, its share against its fair share, what it lacks shaded;
  * a click shows all tenants at that moment. */
 
-import { fitted, html } from "../draw.js";
+import { html } from "../draw.js";
 import { readable, share } from "../numbers.js";
-import { HIGH, drawn, lacked } from "../past.js";
+import { HIGH, drawn, inColumns, lacked } from "../past.js";
 import { read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
 import { clock, lasting } from "../live/times.js";
@@ -92,11 +92,10 @@ export function time(page) {
     html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Dotted: something changed. Who lacked most comes first. Choose a moment for its numbers."),
     html("div", { class: "filters" }, span, field),
     html("label", { class: "moments" }, "moment ", slider),
-    moment,
-    changes,
     drawings,
+    html("div", { class: "beside" }, changes, moment),
   );
-  fitted(drawings, (found) => {
+  inColumns(drawings, (found) => {
     width = found;
     redraw();
   });

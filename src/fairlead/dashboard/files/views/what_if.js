@@ -5,7 +5,7 @@
 import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { amount, counted, share } from "../numbers.js";
-import { request } from "../live/ask.js";
+import { request, said } from "../live/ask.js";
 import { changesForm, changesOf } from "../live/changes.js";
 import { paints } from "../live/paints.js";
 
@@ -50,7 +50,7 @@ export function whatIf(page) {
  */
 export function tryForm(focus, chosen) {
   const button = html("button", { type: "submit" }, "Try it");
-  const answer = html("div", { class: "answer", "aria-live": "polite" });
+  const answer = html("div", { class: "answer", "aria-live": "polite" }, html("p", { class: "soft" }, "Move a slider, and who gains and who loses is shown here."));
   /** @type {number | undefined} */
   let timer;
   let number = 0;
@@ -69,12 +69,12 @@ export function tryForm(focus, chosen) {
       return;
     }
     answer.setAttribute("aria-busy", "true");
-    if (!answer.childElementCount) answer.replaceChildren(html("p", { class: "soft" }, "Sharing twice, before and after …"));
+    if (!answer.querySelector(".headline")) answer.replaceChildren(html("p", { class: "soft" }, "Sharing twice, before and after …"));
     try {
       const found = await (await request("POST", "/v1/whatif", { body: changes })).json();
       if (mine === number) answer.replaceChildren(...told(found, focus.job));
     } catch (error) {
-      if (mine === number) answer.replaceChildren(html("p", { class: "warning", role: "alert" }, /** @type {Error} */ (error).message));
+      if (mine === number) answer.replaceChildren(html("p", { class: "warning", role: "alert" }, `${said(error)}.`));
     } finally {
       if (mine === number) answer.removeAttribute("aria-busy");
     }

@@ -101,6 +101,9 @@ function told(found) {
   return [
     html("h2", {}, html("a", { href: `#job/${encodeURIComponent(found.job)}` }, found.job)),
     html("p", { class: "soft" }, tenant(found.tenant), ` · ${found.state} · ${many} waiting, ${running + launched} running, ${finished} finished, ${failed} failed`),
+    waiting
+      ? null
+      : html("p", { class: "headline" }, running + launched ? "Nothing of it waits: all its tasks have begun." : "Nothing of it waits, and nothing of it runs."),
     wait === null
       ? null
       : html("p", { class: "headline" }, wait > 0 ? `Expected to start in about ${lasting(wait)}, at ${clock(found.expected_start)}.` : "Expected to start at any moment."),
