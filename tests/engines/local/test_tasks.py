@@ -12,8 +12,8 @@ import pytest
 
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.environment import CannotRunError, person
 from fairlead.engines.local.records import parse
+from fairlead.engines.people import CannotRunError, person
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
 from tests.engines.local.bed import (
     LocalBed,
@@ -297,8 +297,8 @@ def test_forgotten_folders_that_were_not_removed_are_removed_later(bed: LocalBed
 
 def test_only_root_becomes_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 12345)
-    with pytest.raises(CannotRunError, match="does not run as root"):
-        person("nobody")
+    with pytest.raises(CannotRunError, match="does not run as root, so it cannot"):
+        person("nobody", "it cannot")
 
 
 def test_a_user_that_is_not_there(bed: LocalBed) -> None:

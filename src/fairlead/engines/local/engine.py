@@ -29,7 +29,7 @@ from fairlead.engines.interface import (
     Stream,
 )
 from fairlead.engines.local import hardware
-from fairlead.engines.local.environment import RUN, CannotRunError
+from fairlead.engines.local.environment import RUN
 from fairlead.engines.local.groups import NoGroups, confinement
 from fairlead.engines.local.groups import find as find_groups
 from fairlead.engines.local.identity import Identity
@@ -40,6 +40,7 @@ from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Supervisor
 from fairlead.engines.local.task import Phase, Task
+from fairlead.engines.people import CannotRunError
 from fairlead.model.machine import Cluster, Machine
 
 MOST_FAULTS = 1000

@@ -1,14 +1,12 @@
-"""The environment of a task, and the user of the system as whom it runs."""
+"""The environment of a task."""
 
 from __future__ import annotations
 
-import os
-import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fairlead.engines.interface import Assignment
 from fairlead.engines.local.hardware import Maker
+from fairlead.engines.people import Person
 
 RUN = "FAIRLEAD_RUN"
 """Names the engine and the attempt: processes are known by it wherever they went. Inside of a task
@@ -21,38 +19,6 @@ HOME = ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIRTUAL_ENV")
 """Variables that they have beside those where they run as the service's own user."""
 
 USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """A user of the system."""
-
-    name: str
-    uid: int
-    gid: int
-    groups: tuple[int, ...]
-    home: str
-    shell: str
-
-
-class CannotRunError(Exception):
-    """A task cannot run here as it is; the text says why."""
-
-
-def person(name: str) -> Person | None:
-    """The user as whom to run; None: as the service, who that is. Raises CannotRunError."""
-    try:
-        found = pwd.getpwnam(name)
-    except KeyError:
-        raise CannotRunError(f'there is no user "{name}" on this machine') from None
-    if found.pw_uid == os.geteuid():
-        return None
-    if os.geteuid() != 0:
-        raise CannotRunError(f'the service does not run as root, so it cannot become "{name}"')
-    if found.pw_uid == 0:
-        return None
-    groups = tuple(sorted(os.getgrouplist(name, found.pw_gid)))
-    return Person(name, found.pw_uid, found.pw_gid, groups, found.pw_dir, found.pw_shell)
 
 
 def environment(
@@ -69,7 +35,7 @@ def environment(
     env = {name: outer[name] for name in names if name in outer}
     env.setdefault("PATH", USUAL_PATH)
     if someone is not None:
-        env["HOME"], env["SHELL"] = someone.home, someone.shell or "/bin/sh"
+        env["HOME"], env["SHELL"] = someone.home, someone.shell
         env["USER"] = env["LOGNAME"] = someone.name
     env.update(assignment.env)
     env.update(assignment.variables())

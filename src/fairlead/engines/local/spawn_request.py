@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from math import ceil
 
 from fairlead.engines.interface import Assignment, Stream
-from fairlead.engines.local.environment import argv, environment, person
+from fairlead.engines.local.environment import argv, environment
 from fairlead.engines.local.groups import Groups
 from fairlead.engines.local.hardware import Gpus
 from fairlead.engines.local.records import Records
 from fairlead.engines.local.spawner_link import SpawnRequest
+from fairlead.engines.people import person
 from fairlead.model.machine import Machine
 
 
@@ -46,7 +47,8 @@ class SpawnRequests:
     def build(self, assignment: Assignment) -> SpawnRequest:
         """The request that starts an attempt. Raises CannotRunError."""
         attempt = assignment.attempt
-        someone = person(assignment.user) if assignment.user is not None else None
+        name = assignment.user
+        someone = None if name is None else person(name, f'it cannot become "{name}"')
         env = environment(
             assignment,
             someone,

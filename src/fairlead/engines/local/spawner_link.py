@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fairlead.engines.interface import Attempt, EngineError
 from fairlead.engines.local import spawner
-from fairlead.engines.local.environment import Person
 from fairlead.engines.local.records import parse
+from fairlead.engines.people import Person
 from fairlead.engines.supervised.frames import to_frame
 
 PATIENCE = 10.0

@@ -10,8 +10,8 @@ from pathlib import Path
 from shlex import quote
 
 from fairlead.engines.interface import Assignment, Attempt
+from fairlead.engines.people import CannotRunError, Person
 from fairlead.engines.slurm.placing.folder import attempt_of
-from fairlead.engines.slurm.placing.people import CannotRunError, Person
 
 CLAIM = "fairlead"
 """The first word of the comment of our jobs; then come the engine and the attempt."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fairlead.engines.interface import EngineError
-from fairlead.engines.slurm.placing.people import Person
+from fairlead.engines.people import Person
 from fairlead.engines.slurm.reading.commands import PATIENCE
 from fairlead.engines.slurm.reading.reader import Reader
 from fairlead.engines.slurm.reading.values import Picture

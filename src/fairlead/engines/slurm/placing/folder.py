@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fairlead.engines.interface import Attempt, EngineError, Output, Stream, first_byte
-from fairlead.engines.slurm.placing.people import Person
+from fairlead.engines.people import Person
 from fairlead.whole_file import write_private
 
 IDENTITY = re.compile(r"([0-9a-f]{12}) ([0-9]{1,18})\n")

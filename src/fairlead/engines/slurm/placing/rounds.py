@@ -9,13 +9,13 @@ from dataclasses import replace
 from threading import RLock
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost
+from fairlead.engines.people import CannotRunError, person
 from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
 from fairlead.engines.slurm.placing.controller import Controller, RefusedError, Submission
 from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import is_there, still_waits
-from fairlead.engines.slurm.placing.people import CannotRunError, person
 from fairlead.engines.slurm.placing.tasks import BOUNCE, Phase, Task, Tasks
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob
 from fairlead.engines.slurm.translation import IMPOSSIBLE, OWN_HOLD, RUNNING
@@ -206,7 +206,9 @@ class Rounds:
 
     def _give(self, task: Task) -> None:
         assert task.assignment is not None
-        who = person(task.assignment.user)
+        name = task.assignment.user
+        otherwise = f'Slurm takes no jobs of "{name}" from it'
+        who = None if name is None else person(name, otherwise)
         comment = claim(self._folder.identity, task.attempt)
         asked = words(task.assignment, self._partition, comment, self._folder.path(task.attempt))
         permit = self._folder.issue(task.attempt, who)
