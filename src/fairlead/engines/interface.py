@@ -46,7 +46,8 @@ class Assignment:
     """An attempt that an engine is to run, with its machine and all that it needs.
 
     `pieces` are the devices that it holds, as (resource, index). `command` and `call` are not both
-    set; neither: the task ends well at once. `user`: as whom it runs, None: as the service."""
+    set; neither: the task ends well at once. `user`: as whom it runs, None: as the service. `part`:
+    what it is in the cluster's own job of that name (`observing.Adopts`); None: a task of ours."""
 
     attempt: Attempt
     machine: str
@@ -60,6 +61,7 @@ class Assignment:
     time_limit: Fraction | None = None  # seconds
     pieces: tuple[tuple[str, int], ...] = ()
     user: str | None = None
+    part: str | None = None
 
     def variables(self) -> dict[str, str]:
         """The task finds in these variables what it is a part of, whatever engine runs it."""

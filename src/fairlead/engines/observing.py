@@ -36,14 +36,18 @@ class PartEnd:
 class SeenJob:
     """A job of the cluster's own: `job` says what each part asks for, its tasks are those of one
     part. `waiting` tasks wait for their turn; of `ended` parts the cluster still knows the end.
-    `again`: parts that wait and may have run before. `said`: what its scheduler says of those that
-    wait, in its own words."""
+    `again`: parts that wait and may have run before. `queued`: all that wait for their turn, in
+    their order. `given`: parts that an engine was told to launch (`Adopts`) and that have not
+    started; they do not wait. `said`: what its scheduler says of those that wait, in its own
+    words."""
 
     job: Job
     waiting: int
     running: tuple[Part, ...] = ()
     ended: tuple[PartEnd, ...] = ()
     again: frozenset[str] = frozenset()
+    queued: tuple[str, ...] = field(default=(), compare=False)
+    given: frozenset[str] = frozenset()
     said: str = field(default="", compare=False)
 
 
@@ -80,6 +84,17 @@ class Observes(Protocol):
 
     def nodes(self) -> Sequence[Node]:
         """Those of the view that was returned last."""
+
+
+@runtime_checkable
+class Adopts(Protocol):
+    """An engine that also places a cluster's own jobs, those that wait there until they are
+    launched: then each part of them is an `Assignment` with its name (`part`). How they go on is
+    seen in views, and nothing is reported of them; they end there, and are not cancelled here."""
+
+    def adopted(self) -> View | None:
+        """These jobs as they were seen last; None where that was returned before. `running` and
+        `ended` parts are those that were launched: of others the machines are smaller."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from fairlead.simulation.report.words import duration
@@ -58,7 +57,7 @@ class Meter:
 
         def everywhere(function: Callable[[_Part], _Done], parts: Sequence[_Part]) -> list[_Done]:
             done = []
-            for where, seconds, one in spread(partial(measured, function), parts):
+            for where, seconds, one in spread(measured, [(function, part) for part in parts]):
                 # What is done in this process counts with it.
                 self._elsewhere += 0.0 if where == HERE else seconds
                 done.append(one)
@@ -72,8 +71,12 @@ class Meter:
         return Cost(time.perf_counter() - self._clock, here + self._elsewhere)
 
 
-def measured(function: Callable[[_Part], _Done], part: _Part) -> tuple[bytes, float, _Done]:
-    """The process that did a part, the processor time that it took, and what came out."""
+def measured(
+    work: tuple[Callable[[_Part], _Done], _Part],
+) -> tuple[bytes, float, _Done]:
+    """The process that did a part by its function, the processor time that it took, and what came
+    out. A function of one argument at the top of a module: what Ray takes."""
+    function, part = work
     begun = processor_seconds()
     done = function(part)
     return HERE, processor_seconds() - begun, done

@@ -11,6 +11,7 @@ import pytest
 from fairlead.cli.commands.study import _spread, _spread_on_ray
 from fairlead.cli.main import Exit, main
 from fairlead.studies import registry
+from fairlead.studies.cost import Meter
 from fairlead.studies.properties.shown import slug
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.run import run_all
@@ -129,7 +130,8 @@ def test_parts_are_done_on_ray_in_their_order() -> None:
     pytest.importorskip("ray")
     heard: list[tuple[int, int]] = []
     with _spread_on_ray(lambda done, parts: heard.append((done, parts))) as spread:
-        assert spread(slug, ["kdf(k=3)", "tsf", "2df"]) == ["kdf-k-3", "tsf", "2df"]
+        counted = Meter().counted(spread)  # as each study has it
+        assert counted(slug, ["kdf(k=3)", "tsf", "2df"]) == ["kdf-k-3", "tsf", "2df"]
     assert heard == [(1, 3), (2, 3), (3, 3)]
 
 

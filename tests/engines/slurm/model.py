@@ -3,7 +3,8 @@ what really runs on the nodes. `test_model` compares it with the real one.
 
 It reads no clock. A batch script is run by what it does first, as a shell would: it renames its
 permit, or ends. Then it lasts for so long, and writes its end, as its command says: `last SECONDS
-CODE`.
+CODE`. Users' own jobs have no permit: they are held when they are submitted, last as long as their
+users say, and are given back to the queue where their node fails.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ LAST = re.compile(r"last ([0-9]+) ([0-9]+)")
 HAVING = ("RUNNING", "COMPLETING")
 
 CPUS = 4
+DELAY = 120.0
+"""Seconds for which what was given back to the queue may not start."""
+
 FORGOTTEN = 300.0
 """Seconds for which what is over is known."""
 
@@ -41,12 +45,12 @@ BLANK = parse(
 
 @dataclass
 class Process:
-    """A batch script that runs on a node."""
+    """A batch script that runs on a node. `folder` None: a user's own."""
 
     number: int
     attempt: str
     node: str
-    folder: Path
+    folder: Path | None
     ends: float
     code: int
 
@@ -57,6 +61,7 @@ class Controller:
 
     jobs: dict[int, SlurmJob] = field(default_factory=dict)
     scripts: dict[int, str] = field(default_factory=dict)
+    lasting: dict[int, int] = field(default_factory=dict)  # users' own jobs, with their seconds
     next: int = 1
 
 
@@ -122,8 +127,61 @@ class SlurmModel:
         self.mind.scripts[number] = job.script
         return number
 
-    def change(self, lines: Sequence[str]) -> None:
-        assert not lines, lines
+    def change(self, lines: Sequence[str]) -> bool:
+        fault = self._reach("change") if lines else None
+        if fault in ("half", "half killed"):  # some of them arrive
+            for line in lines[: len(lines) // 2]:
+                self._change(line)
+            raise self.killed if fault == "half killed" else EngineError("Socket timed out")
+        for line in lines:
+            self._change(line)
+        self._fail(fault)
+        return True
+
+    def _change(self, line: str) -> None:
+        """A line of `scontrol`, by somebody who may."""
+        word, *rest = line.split()
+        values = dict(each.partition("=")[::2] for each in rest)
+        number = self._find(values["JobId"] if word == "update" else rest[0])
+        job = self.mind.jobs.get(number)
+        if job is None or job.state not in ("PENDING", *HAVING):
+            return
+        if word in ("hold", "uhold"):
+            reason = "JobHeldAdmin" if word == "hold" else "JobHeldUser"
+            self.mind.jobs[number] = replace(job, priority=0, reason=reason)
+        elif word == "release":
+            late = job.eligible > self.now and job.state == "PENDING"
+            reason = "BeginTime" if late else ""
+            self.mind.jobs[number] = replace(job, priority=1, reason=reason)
+        elif job.state == "PENDING":
+            self.mind.jobs[number] = replace(
+                job,
+                required=values.get("ReqNodeList", job.required),
+                remark=values.get("AdminComment", job.remark),
+                eligible=0 if "StartTime" in values else job.eligible,
+            )
+
+    def _find(self, name: str) -> int:
+        """The number of a job or an element, which is a job of its own from then on."""
+        number, _, element = name.partition("_")
+        if not element:
+            return int(number)
+        for job in self.mind.jobs.values():
+            if job.array == int(number) and job.element == element:
+                return job.number
+        whole = self.mind.jobs.get(int(number))
+        if whole is None or element not in whole.which.split(","):
+            return 0
+        left = [each for each in whole.which.split(",") if each != element]
+        alone = self.mind.next if left else whole.number
+        self.mind.next += bool(left)
+        one = replace(whole, number=alone, element=element, which="", elements=1)
+        if left:
+            rest = replace(whole, which=",".join(left), elements=len(left))
+            self.mind.jobs[whole.number] = rest
+        self.mind.jobs[alone] = one
+        self.mind.lasting[alone] = self.mind.lasting[whole.number]
+        return alone
 
     def cancel(self, numbers: Sequence[int]) -> None:
         fault = self._reach("cancel") if numbers else None
@@ -184,7 +242,7 @@ class SlurmModel:
         if self.up:
             for number, job in list(self.mind.jobs.items()):
                 if job.state in HAVING and job.node_list == name:
-                    self._over(number, "NODE_FAIL", 0)
+                    self._fail_under(number)
 
     def mend_node(self, name: str) -> None:
         """It comes back."""
@@ -195,12 +253,46 @@ class SlurmModel:
         if self.up:
             self.cancel((number,))
 
+    def user(self, seconds: int, elements: int = 0, user: str = "man", cpus: int = 1) -> int:
+        """A user submits a job, or an array of such; its number."""
+        number = self.mind.next
+        self.mind.next += 1
+        self.mind.jobs[number] = replace(
+            BLANK,
+            number=number,
+            array=number if elements else 0,
+            which=",".join(map(str, range(elements))),
+            elements=elements or 1,
+            user=user,
+            cpus=cpus,
+            partitions=("fair",),
+            reason="JobHeldUser",
+            priority=0,
+        )
+        self.mind.lasting[number] = seconds
+        return number
+
+    def give_back(self, number: int) -> None:
+        """A user's job that runs is given back to the queue."""
+        job = self.mind.jobs[number]
+        self.processes.pop(number, None)
+        self.mind.jobs[number] = replace(
+            job,
+            state="PENDING",
+            reason=job.reason if not job.priority else "BeginTime",
+            eligible=int(self.now + DELAY),
+            restarts=job.restarts + 1,
+            node_list="",
+            running_on=0,
+            started=0,
+        )
+
     def stranger(self) -> int:
         """Somebody else submits a job that never starts; its number."""
         number = self.mind.next
         self.mind.next += 1
         self.mind.jobs[number] = replace(
-            BLANK, number=number, partitions=("main",), reason="JobHeldUser"
+            BLANK, number=number, partitions=("main",), reason="JobHeldUser", priority=0
         )
         return number
 
@@ -234,8 +326,11 @@ class SlurmModel:
             if job.state in HAVING:
                 taken[job.node_list] += job.cpus
         for number, job in list(self.mind.jobs.items()):
-            node = job.required
-            if job.state != "PENDING" or not job.priority or node not in self.registered:
+            if job.state != "PENDING" or not job.priority or job.which:
+                continue
+            room = [n for n in sorted(self.registered) if taken[n] + job.cpus <= CPUS]
+            node = job.required or next(iter(room), "")
+            if node not in self.registered or job.eligible > self.now:
                 continue
             if number in self.processes or taken[node] + job.cpus > CPUS:
                 continue
@@ -243,9 +338,16 @@ class SlurmModel:
             self.mind.jobs[number] = replace(
                 job, state="RUNNING", node_list=node, running_on=1, started=int(self.now)
             )
-            self._run(number, node, self.mind.scripts[number])
+            self._run(number, node)
 
-    def _run(self, number: int, node: str, script: str) -> None:
+    def _run(self, number: int, node: str) -> None:
+        if number in self.mind.lasting:
+            name = f"job {number}"
+            self.starts[name] = self.starts.get(name, 0) + 1
+            ends = self.now + self.mind.lasting[number]
+            self.processes[number] = Process(number, name, node, None, ends, 0)
+            return
+        script = self.mind.scripts[number]
         folder, permit, last = FOLDER.search(script), PERMIT.search(script), LAST.search(script)
         assert folder is not None
         assert permit is not None
@@ -263,7 +365,7 @@ class SlurmModel:
 
     def _end(self, process: Process) -> None:
         self.ended[process.attempt] = process.code
-        if process.folder.exists():
+        if process.folder is not None and process.folder.exists():
             (process.folder / "end").write_text(f"exit {process.code}\n")
         self.waiting.append((process.node, process.number, process.code))
 
@@ -288,7 +390,14 @@ class SlurmModel:
         for number, job in list(self.mind.jobs.items()):
             here = job.state == "RUNNING" and job.node_list == name
             if here and number not in self.processes and number not in told:
-                self._over(number, "NODE_FAIL", 0)
+                self._fail_under(number)
+
+    def _fail_under(self, number: int) -> None:
+        """What ran on a node that failed is over, or waits again."""
+        if number in self.mind.lasting:
+            self.give_back(number)
+        else:
+            self._over(number, "NODE_FAIL", 0)
 
     def _forget(self) -> None:
         for number, job in list(self.mind.jobs.items()):

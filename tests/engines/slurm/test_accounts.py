@@ -68,7 +68,7 @@ def weights(ground: Ground) -> dict[tuple[str, str], str]:
 @pytest.fixture
 def watch(empty: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     """A service that observes, and reads the accounts each time."""
-    monkeypatch.setattr("fairlead.engines.slurm.observer.SELDOM", 0.0)
+    monkeypatch.setattr("fairlead.engines.slurm.reading.reader.SELDOM", 0.0)
     made = Watch(empty, monkeypatch)
     yield made
     made.service.close()

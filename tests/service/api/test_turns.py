@@ -127,9 +127,10 @@ def test_who_is_alone_does_not_rest_and_who_has_rivals_rests_as_long_as_he_took(
 
 def test_what_is_cancelled_while_it_waits_hears_of_it_and_others_go_on() -> None:
     async def played() -> None:
-        stage, heard = Stage(), []
+        stage, heard, begun = Stage(), [], asyncio.Event()
 
         async def sleeper() -> None:
+            begun.set()
             try:
                 await asyncio.sleep(1000)
             except asyncio.CancelledError:
@@ -142,7 +143,7 @@ def test_what_is_cancelled_while_it_waits_hears_of_it_and_others_go_on() -> None
         while not stage.order:
             await asyncio.sleep(0)
         waits[1].cancel()
-        await asyncio.sleep(0.05)
+        await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -6,7 +6,7 @@ import logging
 import re
 import resource
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
 from fairlead.engines.interface import (
@@ -20,8 +20,8 @@ from fairlead.engines.interface import (
 )
 from fairlead.engines.observing import Priority, View
 from fairlead.engines.slurm.reading.commands import ask, run
-from fairlead.engines.slurm.reading.parse import Known, parse
 from fairlead.engines.slurm.reading.priority import priority_of
+from fairlead.engines.slurm.reading.reader import Ask, Reader
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
@@ -33,15 +33,7 @@ commands with them: with very many jobs there are fewer readings."""
 SMALL = 0.2
 """Seconds of processor time that a reading may take without being made less often for it."""
 
-SELDOM = 300.0
-"""Seconds between two readings of the accounts, which change seldom."""
-
-SELDOM_READ = "accounts.txt"
-
 logger = logging.getLogger(__name__)
-
-Ask = Callable[[bool], dict[str, str]]
-"""Slurm's outputs by the names of their files; with those that are seldom read, or without."""
 
 
 class Observer:
@@ -53,11 +45,8 @@ class Observer:
     def __init__(
         self, every: int, asked: Ask = ask, cluster: Callable[[], str] = lambda: ""
     ) -> None:
-        self._every, self._ask = every / SECOND, asked
+        self._every, self._reader = every / SECOND, Reader(asked)
         self._viewer = Viewer()
-        self._jobs: Known = {}
-        self._accounts: Mapping[str, str] = {}
-        self._accounts_at: float | None = None
         self._lock = Lock()
         self._todo, self._closed = Event(), False
         self._wake: Callable[[], None] = lambda: None
@@ -127,15 +116,7 @@ class Observer:
 
     def _read(self) -> View:
         """Raises EngineError and InputError."""
-        began = time.monotonic()
-        accounts = self._accounts_at is None or began - self._accounts_at >= SELDOM
-        outputs = self._ask(accounts)
-        if accounts:
-            kept = {name: text for name, text in outputs.items() if name == SELDOM_READ}
-            self._accounts, self._accounts_at = kept, began
-        view = self._viewer.view(
-            parse({**self._accounts, **outputs}, self._jobs), int(time.time() * SECOND)
-        )
+        view = self._viewer.view(self._reader.read(), int(time.time() * SECOND))
         news = [note for note in view.notes if note not in self._noted]
         self._noted = set(view.notes)
         with self._lock:

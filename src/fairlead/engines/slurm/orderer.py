@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from fairlead.engines.interface import EngineError
 from fairlead.engines.observing import View
 from fairlead.engines.slurm.budget import Budget
-from fairlead.engines.slurm.observer import Ask, Observer
+from fairlead.engines.slurm.observer import Observer
 from fairlead.engines.slurm.ordering import SPACE, Factors, factors_for, write_factors
 from fairlead.engines.slurm.reading.commands import ask
+from fairlead.engines.slurm.reading.reader import Ask
 
 FOREMOST = 1000
 """Jobs that are put into order: Slurm looks at fewer of its queue (`bf_max_job_test` is 500), and

@@ -25,6 +25,14 @@ RUNNING = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGN
 QUEUED = frozenset({"", "Priority", "Resources", "ReqNodeNotAvail"})
 """Reasons by which a pending job only waits for its turn; by all others Slurm holds it itself."""
 
+OWN_HOLD = "JobHeldUser"
+"""Slurm's reason of a job that `job_submit.lua` holds when it is submitted."""
+
+IMPOSSIBLE = frozenset(
+    {"BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig"}
+)
+"""Slurm's reasons of jobs that never start on the node that was chosen."""
+
 MEBIBYTE = 2**20
 LEAST_WEIGHT = "0.000001"
 

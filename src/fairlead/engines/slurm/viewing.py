@@ -4,14 +4,16 @@ the last one is not translated again."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import count
+from functools import lru_cache
+from itertools import chain, count
 
 from fairlead.engines.interface import Cause, Health, Node
 from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
 from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_of
+from fairlead.engines.slurm.reading.parse import elements_of
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.translation import (
     RUNNING,
@@ -59,6 +61,7 @@ class _Found:
     running: list[Part] = field(default_factory=list)
     ended: list[PartEnd] = field(default_factory=list)
     again: set[str] = field(default_factory=set)
+    queued: list[tuple[str, ...]] = field(default_factory=list)
     said: str = ""
 
     def seen(self) -> SeenJob:
@@ -73,7 +76,8 @@ class _Found:
             tuple(self.running),
             tuple(self.ended),
             frozenset(self.again),
-            self.said,
+            self.queued[0] if len(self.queued) == 1 else tuple(chain(*self.queued)),
+            said=self.said,
         )
 
 
@@ -92,9 +96,14 @@ class _Draft:
 
 class Viewer:
     """Makes views of one cluster. Jobs are called by Slurm's number, that of their array where
-    they are in one; elements that ask for something else than the others, by that and a number."""
+    they are in one; elements that ask for something else than the others, by that and a number.
+    `held`: why a job that waits has no turn, in a sentence; empty where it waits for one. `beyond`:
+    what becomes of one that waits and is not understood."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, held: Callable[[SlurmJob, Picture], str] | None = None, beyond: str = ""
+    ) -> None:
+        self._held, self._beyond = held or _held, beyond
         self._shape: object = None
         self._requests: dict[int, tuple[SlurmJob, Request | str]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
@@ -144,14 +153,15 @@ class Viewer:
     def _take(self, draft: _Draft, job: SlurmJob, request: Request | str) -> None:
         number, tenant = _number(job), tenant_of(job.user, job.account)
         waits, runs = job.state == "PENDING", job.state in RUNNING
-        if waits and (reason := _held(job, draft.picture)):
+        if waits and (reason := self._held(job, draft.picture)):
             draft.apart[str(number)] = Apart(tenant or None, reason)
             return
         machines = () if isinstance(request, str) or waits else _machines(job, request.gang)
         if isinstance(request, str) or not (waits or machines):
             why = request if isinstance(request, str) else "how its tasks lie on its nodes"
             if waits:
-                draft.apart[str(number)] = Apart(tenant or None, f"it is not understood: {why}")
+                said = f"it is not understood: {why}{self._beyond}"
+                draft.apart[str(number)] = Apart(tenant or None, said)
                 draft.notes.append(f"{called(job)} is left out: {why}")
             elif runs:
                 _count_as_taken(draft, job, why)
@@ -168,6 +178,7 @@ class Viewer:
                 self._elements.setdefault(of.name, []).append(f"{number}_{job.element}")
             if job.elements == 1:
                 found.again.add(job.element)
+            found.queued.append(_named(job.which) if job.which else (job.element,))
             found.said = f"Slurm says: {job.reason or 'no reason yet'}, priority {job.priority}"
             return
         part = Part(job.element, machines, job.started * SECOND)
@@ -231,6 +242,12 @@ class Viewer:
             for at, known in self._jobs.items()
             if at in asked
         }
+
+
+@lru_cache(maxsize=256)
+def _named(which: str) -> tuple[str, ...]:
+    """The names of several elements. Most arrays are as they were at the reading before."""
+    return tuple(str(number) for each in elements_of(which) for number in each)
 
 
 def _number(job: SlurmJob) -> int:

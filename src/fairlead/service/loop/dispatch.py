@@ -29,6 +29,7 @@ def assignment(
         time_limit=work.time_limit,
         pieces=(job.pieces or {}).get(task, ()),
         user=records.user_of(work.tenant),
+        part=None if job.parts is None else job.parts.get(task, ""),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fairlead.engines.interface import Attempt, Engine, EngineError, Node, Report
-from fairlead.engines.observing import Observes, View
+from fairlead.engines.observing import Adopts, Observes, View
 from fairlead.service.fairness.observer import Counted, Observer
 from fairlead.service.loop.dispatch import dispatch, resume
 from fairlead.service.loop.step import Step
@@ -29,8 +29,8 @@ SOON = 1_000
 @dataclass(frozen=True, slots=True)
 class EngineNews:
     """The engine's news of a step. `nodes` None: it was not asked for them, or cannot be reached.
-    `gone`: given up attempts that certainly do not run. `view`: of a cluster that another scheduler
-    runs, where it was read anew."""
+    `gone`: given up attempts that certainly do not run. `view`: of the cluster's own jobs, where
+    they were read anew."""
 
     nodes: Sequence[Node] | None = None
     reports: Sequence[Report] = ()
@@ -66,7 +66,7 @@ class EngineLink:
         try:
             gone = resume(self._engine, self._records) if self.trouble else ()
             ask_nodes |= bool(self.trouble)
-            view = self._engine.view() if isinstance(self._engine, Observes) else None
+            view = self._view()
             self.trouble, self._retry = "", None
             nodes = self._engine.nodes() if ask_nodes or view is not None else None
             return EngineNews(nodes, self._engine.poll(), gone, view)
@@ -102,6 +102,12 @@ class EngineLink:
         if self._retry is None and self._forgotten:
             return self._sent_at + SOON
         return self._retry
+
+    def _view(self) -> View | None:
+        """The cluster's own jobs, where it has any that are told of and that were read anew."""
+        if isinstance(self._engine, Observes):
+            return self._engine.view()
+        return self._engine.adopted() if isinstance(self._engine, Adopts) else None
 
     def _fill(self) -> None:
         """The next attempts whose outputs go: so many at most, so that the step stays short."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairlead.engines.interface import Engine, Node
-from fairlead.engines.observing import Apart, Observes, Orders
+from fairlead.engines.observing import Adopts, Apart, Observes, Orders
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.line import line_of
 from fairlead.service.fairness.history import History
@@ -75,7 +75,8 @@ class Service:
         if self.core is not None:
             check_settings(self.core, self.records, self.settings)  # refused here or never
         self.machines = Machines(self.settings)
-        self.adoption = Adoption(engine.name if isinstance(engine, Observes) else "")
+        own = isinstance(engine, Observes | Adopts)
+        self.adoption = Adoption(engine.name if own else "", alone=isinstance(engine, Observes))
         self.watch = recovered.watch
         if adviser is not None and self.watch is None:
             self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
@@ -212,13 +213,14 @@ class Service:
         collect_inputs(step, news, self.machines, self.watch, self.observer, self.adoption)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.
         values = [
-            self.adoption.refusal(each) or take_request(step, self.settings.limits, each)
+            self.adoption.refusal(step.records, each)
+            or take_request(step, self.settings.limits, each)
             for each in requests
         ]
         step.pass_time()
         if step.has_events:
             with self.observer.measure(Timed.DECIDE):
-                step.decide()
+                step.decide(self.adoption.part_of(step))
         return values
 
     def _clock(self, now: int) -> int:

@@ -190,7 +190,8 @@ def _cancel_jobs(step: Step, limits: Limits, request: CancelJobs) -> CancelledJo
 
 
 def _jobs_of(step: Step, caller: Caller, tenant: str) -> list[JobRecord]:
-    """The jobs of the tenant and of those below it that are not over, oldest first."""
+    """The jobs of the tenant and of those below it that are not over, oldest first; not those
+    that are the cluster's own."""
     records = step.records
     if caller.role is not Role.ADMIN and not (
         caller.tenant is not None and _is_below(step, tenant, caller.tenant)
@@ -199,7 +200,8 @@ def _jobs_of(step: Step, caller: Caller, tenant: str) -> list[JobRecord]:
     if tenant not in records.tenants and tenant not in records.totals:
         refuse(Wrong.NOT_FOUND, f'there is no tenant "{tenant}"')
     known = (records.job(name) for name in step.core.ids.jobs)
-    jobs = [job for job in known if job is not None and _is_below(step, job.tenant, tenant)]
+    ours = (job for job in known if job is not None and job.parts is None)
+    jobs = [job for job in ours if _is_below(step, job.tenant, tenant)]
     if caller.role is not Role.ADMIN:  # to whom jobs without a tenant belong
         jobs = [job for job in jobs if job.job.tenant is not None]
     return sorted(jobs, key=lambda job: job.id)

@@ -4,6 +4,7 @@ not, and nothing was acted on."""
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,10 +99,11 @@ class Step:
         self.removals[job.id] = self.records.attempt_counts(job)
         self.note("job_forgotten", job=job.name, id=job.id)
 
-    def decide(self) -> None:
-        """Writes down what the core decides now."""
+    def decide(self, more: Callable[[Decision], Mapping[str, Any]] = lambda _: {}) -> None:
+        """Writes down what the core decides now, with `more` that the records need of each."""
         for decision in self.core.decide():
-            self._add(entry_of(self._next(), self._step(), self.time, decision), decision)
+            entry = entry_of(self._next(), self._step(), self.time, decision, **more(decision))
+            self._add(entry, decision)
 
     def pass_time(self) -> None:
         """Tells the core how late it is, if it wants to know and was told nothing else, and at

@@ -240,7 +240,7 @@ def _row(job: JobRecord) -> list[Any]:
             [task, [_plain_attempt(each) for each in attempts]]
             for task, attempts in job.past.items()
         ],
-        job.parts and list(job.parts.items()),
+        None if job.parts is None else list(job.parts.items()),
         list(job.counts),
     ]
 
@@ -254,7 +254,7 @@ def _job(work: Job, number: int, *row: Any) -> JobRecord:
         job.pieces = {task: tuple((name, piece) for name, piece in each) for task, each in pieces}
     if past:
         job.past = {task: [_attempt(*each) for each in attempts] for task, attempts in past}
-    job.parts = dict(parts) if parts else None
+    job.parts = None if parts is None else dict(parts)
     job.counts = counts
     return job
 

@@ -71,6 +71,7 @@ def _job_submitted(records: Records, entry: Entry, content: Content) -> None:
         seq=entry.seq,
         by=body["by"],
         key=body["key"],
+        parts={} if body.get("adopted") else None,
     )
     record.counts[TaskState.WAITING] = tasks
     records.next_id += 1
@@ -180,6 +181,8 @@ def _give_back_rows(records: Records, job: JobRecord) -> None:
 
 def _launch(records: Records, entry: Entry, _content: Content) -> None:
     _place(records, entry)
+    if "part" in entry.body:
+        _name_part(records, entry)
 
 
 def _task_placed(records: Records, entry: Entry, _content: Content) -> None:
@@ -190,8 +193,14 @@ def _task_placed(records: Records, entry: Entry, _content: Content) -> None:
     row = _row(job, task)
     _move(records, job, row, TaskChange.STARTED)
     records.table.started[row] = body["started"]
+    _name_part(records, entry)
+
+
+def _name_part(records: Records, entry: Entry) -> None:
+    """The task is this part of a job of the cluster's own."""
+    job = _job(records, entry.body)
     job.parts = {} if job.parts is None else job.parts
-    job.parts[task] = body["part"]
+    job.parts[entry.body["task"]] = entry.body["part"]
 
 
 def _place(records: Records, entry: Entry) -> None:

@@ -33,6 +33,9 @@ class JobRecord:
     `seq`: the entry of its submission; of a journal that an older version shortened, one of later,
     up to which all is taken for another job's.
 
+    `parts`: of a job of the cluster's own, which part of it there each task is that was on a
+    machine; None: it is ours.
+
     `first` and `rows`: its rows in the table of tasks, one for each task until it is over; then
     they end with the last task that was ever launched, and the others were dropped. `counts`:
     tasks by TaskState. Times are the service's, in microseconds since 1970."""
@@ -54,7 +57,7 @@ class JobRecord:
     why: dict[int, str] | None = None  # of tasks, what there is to say of their ends
     pieces: dict[int, Pieces] | None = None  # the devices of tasks that have any
     past: dict[int, list[AttemptRecord]] | None = None  # of tasks, earlier attempts, the last few
-    parts: dict[int, str] | None = None  # of tasks that others placed, which part of their job
+    parts: dict[int, str] | None = None
     counts: list[int] = field(default_factory=lambda: list(_NO_COUNTS))
 
     @property

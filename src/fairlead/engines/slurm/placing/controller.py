@@ -11,8 +11,8 @@ from typing import Protocol
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.placing.people import Person
-from fairlead.engines.slurm.reading.commands import PATIENCE, ask
-from fairlead.engines.slurm.reading.parse import parse
+from fairlead.engines.slurm.reading.commands import PATIENCE
+from fairlead.engines.slurm.reading.reader import Reader
 from fairlead.engines.slurm.reading.values import Picture
 from fairlead.model.errors import FairleadError, InputError
 
@@ -27,6 +27,9 @@ PASSING = (
     *("controller not responding", "Slurm backup controller in standby"),
 )
 """Words of refusals that say nothing of the job: the same is asked again later."""
+
+NO_RIGHT = ("Access/permission denied", "Unspecified error")
+"""Words of Slurm, and of `job_submit.lua`, where a user may not do this, whatever the job."""
 
 
 class RefusedError(FairleadError):
@@ -46,13 +49,14 @@ class Controller(Protocol):
     """All calls raise EngineError where Slurm cannot be reached: it is done, or not."""
 
     def read(self) -> Picture:
-        """Nodes, jobs and partitions now."""
+        """Nodes, jobs and partitions now, and the accounts."""
 
     def submit(self, job: Submission) -> int:
         """Submits it; its number. Raises RefusedError where Slurm does not want it."""
 
-    def change(self, lines: Sequence[str]) -> None:
-        """Lines of `scontrol`, in one command. One that Slurm refuses changes nothing."""
+    def change(self, lines: Sequence[str]) -> bool:
+        """Lines of `scontrol`, in one command. One that Slurm refuses changes nothing; False: this
+        user may not write one of them."""
 
     def cancel(self, numbers: Sequence[int]) -> None:
         """Cancels these jobs; those that are over already are nothing."""
@@ -61,9 +65,12 @@ class Controller(Protocol):
 class Commands:
     """Slurm by its own commands."""
 
+    def __init__(self) -> None:
+        self._reader = Reader()
+
     def read(self) -> Picture:
         try:
-            return parse(ask(optional=False))
+            return self._reader.read()
         except InputError as error:
             raise EngineError(str(error)) from error
 
@@ -80,11 +87,13 @@ class Commands:
             raise EngineError(f"sbatch says {done.stdout[:100]!r} instead of a number")
         return int(number[0])
 
-    def change(self, lines: Sequence[str]) -> None:
-        if lines:
-            done = _run(("scontrol",), "".join(f"{line}\n" for line in lines))
-            if any(each in done.stderr for each in PASSING):
-                raise EngineError(f"scontrol failed: {done.stderr.strip()[-300:]}")
+    def change(self, lines: Sequence[str]) -> bool:
+        if not lines:
+            return True
+        done = _run(("scontrol",), "".join(f"{line}\n" for line in lines))
+        if any(each in done.stderr for each in PASSING):
+            raise EngineError(f"scontrol failed: {done.stderr.strip()[-300:]}")
+        return not any(each in done.stderr for each in NO_RIGHT)
 
     def cancel(self, numbers: Sequence[int]) -> None:
         if numbers:

@@ -21,6 +21,7 @@ from fairlead.engines.interface import (
     Started,
     Stream,
 )
+from fairlead.engines.observing import View
 from fairlead.engines.slurm.placing.controller import Controller
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import nodes_of
@@ -44,9 +45,10 @@ def _disk_trouble() -> Iterator[None]:
 
 
 class Placer:
-    """Tasks are jobs in one `partition`. A thread makes a round each `every` microseconds: it
-    submits, cancels, and reads how Slurm's jobs are; without `threaded`, who drives it calls
-    `go_round`. `state`: the service's folder, which the nodes must see by the same path."""
+    """Tasks are jobs in one `partition`, where users' own wait beside them (`Adopts`). A thread
+    makes a round each `every` microseconds: it submits, releases, cancels, and reads how Slurm's
+    jobs are; without `threaded`, who drives it calls `go_round`. `state`: the service's folder,
+    which the nodes must see by the same path."""
 
     name = "slurm"
 
@@ -85,6 +87,10 @@ class Placer:
             assert self._rounds.picture is not None
             return nodes_of(self._rounds.picture, self._partition, self._rounds.ours())
 
+    def adopted(self) -> View | None:
+        with self._lock:
+            return self._rounds.adopted.view() if self._ready else None
+
     def listen(self, wake: Callable[[], None]) -> None:
         self._wake = wake
 
@@ -97,7 +103,8 @@ class Placer:
         with self._lock, _disk_trouble():
             self._folder.check(self._owner)
             there = {node.machine.name for node in self.nodes()}
-            for assignment in batch:
+            self._rounds.adopted.give([each for each in batch if each.part is not None])
+            for assignment in (each for each in batch if each.part is None):
                 if assignment.attempt not in self._tasks.known:
                     self._take(assignment, there)
         self._todo.set()
@@ -138,6 +145,7 @@ class Placer:
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._check_ready()
         with self._lock, _disk_trouble():
+            self._rounds.adopted.withdraw(batch)
             for attempt in batch:
                 task = self._tasks.known.setdefault(attempt, Task(attempt, None))
                 if task.phase is Phase.QUEUED:

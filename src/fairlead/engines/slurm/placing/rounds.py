@@ -1,5 +1,5 @@
-"""A round of placing: what waits is submitted, what is to stop is cancelled, and what Slurm says of
-all jobs becomes reports."""
+"""A round of placing: what waits is submitted or released, what is to stop is cancelled, and what
+Slurm says of all jobs becomes reports."""
 
 from __future__ import annotations
 
@@ -9,27 +9,19 @@ from dataclasses import replace
 from threading import RLock
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost
+from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
 from fairlead.engines.slurm.placing.controller import Controller, RefusedError, Submission
 from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import is_there, still_waits
 from fairlead.engines.slurm.placing.people import CannotRunError, person
-from fairlead.engines.slurm.placing.tasks import Phase, Task, Tasks
+from fairlead.engines.slurm.placing.tasks import BOUNCE, Phase, Task, Tasks
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob
-from fairlead.engines.slurm.translation import RUNNING
-
-BOUNCE = 60.0
-"""Seconds that a job may wait for the node that was chosen: then somebody else has the room, and
-its place is chosen anew."""
+from fairlead.engines.slurm.translation import IMPOSSIBLE, OWN_HOLD, RUNNING
 
 LOOKS = 2
 """Readings in a row in which a job is not there: then Slurm does not know it."""
-
-IMPOSSIBLE = frozenset(
-    {"BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig"}
-)
-"""Slurm's reasons of jobs that never start on the node that was chosen."""
 
 AGAIN = 30.0
 """Seconds after which a job that was cancelled and is still there is cancelled again: slurmctld may
@@ -37,9 +29,6 @@ have lost that."""
 
 DELAY = 60.0
 """Seconds until a file that a node wrote is seen here: a shared file system keeps what it knew."""
-
-OWN_HOLD = "JobHeldUser"
-"""Slurm's reason of a job that `job_submit.lua` holds when it is submitted."""
 
 
 class Rounds:
@@ -61,10 +50,12 @@ class Rounds:
         self._rows: dict[int, tuple[Attempt, SlurmJob]] = {}  # with a claim of this engine
         self._faults: list[str] = []
         self._told: set[str] = set()
+        self.adopted = Adopted(partition, folder.identity, clock, self._tell)
 
     def ours(self) -> set[int]:
         """Numbers of the jobs whose room the service counts itself."""
-        return {task.number for task in self.tasks.known.values() if not task.silent}
+        own = {task.number for task in self.tasks.known.values() if not task.silent}
+        return own | self.adopted.counted()
 
     def take_faults(self) -> Sequence[str]:
         """Sentences that were not told yet."""
@@ -99,14 +90,17 @@ class Rounds:
 
     def keep_over(self, task: Task) -> None:
         """Its end was acknowledged."""
-        self._folder.write(task.attempt, replace(self._folder.note(task.attempt), over=True))
+        note = self._folder.note(task.attempt)
+        if note.permits:  # of what was never given to Slurm there is nothing to be found again
+            self._folder.write(task.attempt, replace(note, over=True))
 
     def find(self, expected: Sequence[Assignment]) -> list[Attempt]:
         """Finds out what became of all that is expected, and stops all else; those that never
         started and never will."""
         self._read()
+        self.adopted.expect(expected, self.picture)
         rows = self._by_attempt()
-        wanted = {each.attempt: each for each in expected}
+        wanted = {each.attempt: each for each in expected if each.part is None}
         never = [each.attempt for each in wanted.values() if not self._find(each, rows)]
         for attempt in self._folder.present():
             if attempt not in wanted and attempt not in self.tasks.known:
@@ -118,16 +112,32 @@ class Rounds:
         return never
 
     def go_round(self, reading: bool = True) -> None:
-        """Submits; if a reading is due, reads, reports, and cancels. What is cancelled was just
-        seen to be ours: numbers of jobs that slurmctld has lost are given again."""
+        """Submits; if a reading is due, reads, reports, and cancels; releases. What is cancelled
+        was just seen to be ours: numbers of jobs that slurmctld has lost are given again."""
         self._submit()
-        if not reading:
-            return
+        if reading:
+            self._follow()
+        self._release()
+
+    def _follow(self) -> None:
         # Before the reading: what starts meanwhile is no start that slurmctld does not know of.
         begun = {task.attempt for task in self.tasks.of(Phase.GIVEN) if self._has_started(task)}
         self._read()
         self._look(begun)
+        with self._lock:
+            self.adopted.look(self.picture)
         self._cancel()
+
+    def _release(self) -> None:
+        """Releases users' own jobs whose turn it is."""
+        with self._lock:
+            lines = self.adopted.lines(self._limit - len(self.picture.jobs))
+        if not self._controller.change(lines):
+            with self._lock:
+                self._tell(
+                    "Slurm does not let this service change jobs of its users, which wait: it must"
+                    " be an operator, and one of the placers of job_submit.lua"
+                )
 
     def _find(self, assignment: Assignment, rows: dict[Attempt, SlurmJob]) -> bool:
         """Finds an attempt; False: it never started, and now never will."""

@@ -8,6 +8,10 @@ from enum import Enum
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
 
+BOUNCE = 60.0
+"""Seconds that a job may wait for the node that was chosen: then somebody else has the room, and
+its place is chosen anew."""
+
 
 class Phase(Enum):
     """How far an attempt has come."""

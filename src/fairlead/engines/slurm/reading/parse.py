@@ -30,8 +30,8 @@ JOB_FIELDS = (
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
-READ_FIELDS = (*JOB_FIELDS, "comment")
-"""All that is read of a live job: by its comment a job of ours is known, which is not saved."""
+READ_FIELDS = (*JOB_FIELDS, "comment", "admin_comment", "dependency", "eligible_time")
+"""All that is read of a live job: what only matters to who acts on it is not saved."""
 
 RECORDED = ("22.05", "24.11", "26.05")
 """The versions whose outputs were recorded, and are read."""
@@ -194,17 +194,17 @@ def _node(row: Row) -> SlurmNode:
     )
 
 
-def _elements(text: str) -> int:
-    """The number of elements that a text such as `10-19%12`, `1,3` or `0-8:2` stands for; 0 where
-    it was cut."""
-    count = 0
+def elements_of(text: str) -> Sequence[range]:
+    """The elements that a text such as `10-19%12`, `1,3` or `0-8:2` stands for; none where it was
+    cut."""
+    found = []
     for part in text.partition("%")[0].split(","):
         match = re.fullmatch(r"([0-9]+)(?:-([0-9]+)(?::([0-9]+))?)?", part)
         if not match:
-            return 0
+            return ()
         first, last = int(match[1]), int(match[2] or match[1])
-        count += len(range(first, last + 1, int(match[3] or 1)))
-    return count
+        found.append(range(first, last + 1, int(match[3] or 1)))
+    return found
 
 
 def _job(row: Row) -> SlurmJob:
@@ -234,7 +234,7 @@ def _job(row: Row) -> SlurmJob:
     return SlurmJob(
         number=_number(row.get("job_id")),
         array=_number(row.get("array_job_id")),
-        elements=_elements(elements) if elements else 1,
+        elements=sum(map(len, elements_of(elements))) if elements else 1,
         throttle=_number(row.get("array_max_tasks")),
         name=_text(row, "name"),
         user=_text(row, "user_name"),
@@ -262,13 +262,17 @@ def _job(row: Row) -> SlurmJob:
         node_list=_text(row, "nodes"),
         beyond=tuple(beyond),
         element="" if elements else _text(row, "array_task_id"),
+        which=elements.partition("%")[0],
         started=0 if waits else _number(row.get("start_time")),
         ended=0 if waits else _number(row.get("end_time")),
         exit=_number(row.get("exit_code")),
         cores=() if waits else tuple(_cores(resources)),
         restarts=_number(row.get("restart_cnt")),
         priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
-        comment=_text(row, "comment"),  # by which a job of ours is known; not saved
+        comment=_text(row, "comment"),
+        depends=_text(row, "dependency"),
+        eligible=_number(row.get("eligible_time")),
+        remark=_text(row, "admin_comment"),
     )
 
 

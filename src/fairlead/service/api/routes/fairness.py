@@ -153,9 +153,11 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
-    core = view.core
-    if core is not None and not core.placement.places:
-        job = job.partition("_")[0]  # of an element, as Slurm has it, the array
+    core, array = view.core, job.partition("_")[0]
+    whole = view.records.names.get(array)
+    theirs = array in view.apart or (whole is not None and whole.parts is not None)
+    if theirs or (core is not None and not core.placement.places):
+        job = array  # of an element, as Slurm has it, the array
     held = view.apart.get(job)
     if held is not None and may_see(view, caller, held.tenant):
         return apart(_time(view, now), job, held.tenant, held.why)

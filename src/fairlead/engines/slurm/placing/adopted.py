@@ -1,0 +1,370 @@
+"""Users' own jobs in the partition: they wait there, held, and whose turn it is is released to the
+nodes that were chosen.
+
+What is held as `job_submit.lua` holds it waits for its turn; every other hold, and what somebody
+else released, is an administrator's own affair. Slurm's number is all that is needed to find a job
+again, and releasing it twice is releasing it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from fairlead.engines.interface import Assignment, Attempt
+from fairlead.engines.observing import Apart, Part, SeenJob, View
+from fairlead.engines.slurm.placing.batch import claimed
+from fairlead.engines.slurm.placing.nodes import still_waits
+from fairlead.engines.slurm.placing.tasks import BOUNCE
+from fairlead.engines.slurm.reading.values import Picture, SlurmJob
+from fairlead.engines.slurm.translation import OWN_HOLD, QUEUED, RUNNING
+from fairlead.engines.slurm.viewing import DELAYED, SECOND, Viewer
+from fairlead.model.names import expand_all
+from fairlead.model.words import timespan
+
+MARK = re.compile(r"fairlead:([0-9]+):asked=([^;]*);?(.*)")
+"""The administrator's comment of what was released: how often it had been given back to the queue,
+the nodes that its user asked for, since those that were chosen are in their place, and what the
+comment was before."""
+
+AT_ONCE = 300
+"""Jobs that are released by one command."""
+
+REST = 300.0
+"""Seconds until a job is released again that Slurm did not start for reasons of its own."""
+
+SETTLED = 5.0
+"""Seconds until what was given back to the queue is released again: a slurmd refuses a job that it
+ended in the same second (it revoked its credential), and Slurm then ends the job for good. Slurm
+itself waits for two minutes."""
+
+BEYOND = (
+    "; it waits until an administrator releases it (scontrol release), and counts as taken then"
+)
+
+TURN = "Slurm holds it until Fairlead releases it to a node"
+
+TAKEN = "what it holds counts as taken"
+
+Key = tuple[int, str]
+"""Slurm's number of a job or an array, and the element; empty where it is in no array."""
+
+
+@dataclass
+class Given:
+    """A part that was launched and is not over: its attempts, each with its machine. `sent`: when
+    its release was sent; None: it is still to be. `started`: when it did, in microseconds, 0 before
+    that. `leaving`: why it is to be held again. `told`: the reading after which it was held.
+    """
+
+    name: str
+    attempts: list[Attempt] = field(default_factory=list)
+    machines: list[str] = field(default_factory=list)
+    sent: float | None = None
+    started: int = 0
+    leaving: str = ""
+    told: int = 0
+
+
+class Adopted:
+    """The jobs in `partition` that are none of the engine's own (`identity`). `tell`: says a
+    sentence once. Whoever calls holds the engine's lock."""
+
+    def __init__(
+        self,
+        partition: str,
+        identity: str,
+        clock: Callable[[], float],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._partition, self._identity, self._clock = partition, identity, clock
+        self._tell = tell
+        self._viewer = Viewer(self._held, BEYOND)
+        self._given: dict[Key, Given] = {}
+        self._over: dict[Key, Given] = {}  # ends that no view has shown
+        self._rests: dict[Key, tuple[float, str]] = {}
+        self._back: dict[Key, tuple[int, float]] = {}  # how often given back, since when it waits
+        self._rows: dict[Key, SlurmJob] = {}
+        self._arrays: dict[int, SlurmJob] = {}  # of elements that wait together
+        self._readings = self._told = 0
+        self._seen: View | None = None
+
+    def give(self, batch: Sequence[Assignment]) -> None:
+        """These are to be released, tasks of one part together."""
+        for each in batch:
+            key = _key(each)
+            if key not in self._given or self._given[key].sent is not None:
+                self._given[key] = Given(each.name)
+            self._given[key].attempts.append(each.attempt)
+            self._given[key].machines.append(each.machine)
+
+    def withdraw(self, attempts: Iterable[Attempt]) -> None:
+        """The machines of these are gone. What waits is held again; what runs counts as taken."""
+        gone = set(attempts)
+        for key, given in list(self._given.items()):
+            if gone.isdisjoint(given.attempts):
+                continue
+            if given.sent is not None and not given.started:
+                given.leaving = "its node is gone"
+            else:
+                del self._given[key]
+
+    def expect(self, expected: Sequence[Assignment], picture: Picture) -> None:
+        """Begins anew with what should be released or running. What is held is neither: it shows as
+        waiting, and whose turn it is is decided again."""
+        self._given.clear()
+        self._index(picture)
+        for each in expected:
+            job = None if each.part is None else self._row(_key(each))
+            if job is not None and (job.priority or not still_waits(job)):
+                given = self._given.setdefault(_key(each), Given(each.name, sent=self._clock()))
+                given.attempts.append(each.attempt)
+                given.machines.append(each.machine)
+        self.look(picture)
+
+    def look(self, picture: Picture) -> None:
+        """Takes in what was read last, and ends what does not go on by it."""
+        self._index(picture)
+        self._readings += 1
+        for key, given in list(self._given.items()):
+            if not self._goes_on(key, given, self._row(key)):
+                del self._given[key]
+        now = self._clock()
+        before, self._back = self._back, {}
+        for key, job in self._rows.items():
+            if job.restarts and still_waits(job):
+                known = before.get(key, (0, now))
+                self._back[key] = known if known[0] == job.restarts else (job.restarts, now)
+        self._rests = {key: rest for key, rest in self._rests.items() if rest[0] > now}
+        jobs = tuple(self._as_asked(job) for job in picture.jobs if self._is_theirs(job))
+        self._seen = self._viewer.view(replace(picture, jobs=jobs), int(now * SECOND))
+        for note in self._seen.notes:
+            self._tell(note)
+
+    def view(self) -> View | None:
+        """These jobs, once for each reading."""
+        seen, self._seen = self._seen, None
+        if seen is None:
+            return None
+        given: dict[str, list[tuple[str, Given]]] = {}
+        for (_, part), each in self._given.items():
+            given.setdefault(each.name, []).append((part, each))
+        jobs: dict[str, SeenJob] = {}
+        apart = dict(seen.apart)
+        for name, job in seen.jobs.items():
+            found = self._launched(name, job, given.get(name, ()))
+            if found.waiting or found.running or found.ended or found.given:
+                jobs[name] = found
+            elif job.running:
+                where = ", ".join(sorted({node for part in job.running for node in part.machines}))
+                why = f"it runs, and was not released here: {TAKEN} on {where}"
+                apart[name] = Apart(job.job.tenant, why)
+        self._over.clear()
+        return replace(seen, nodes=(), jobs=jobs, apart=apart, notes=())
+
+    def counted(self) -> set[int]:
+        """Numbers of the jobs whose room the service counts itself."""
+        return {
+            job.number
+            for key, given in self._given.items()
+            if given.started and (job := self._row(key)) is not None
+        }
+
+    def lines(self, room: int) -> list[str]:
+        """The lines of `scontrol` that are to be written now. `room`: elements that may become jobs
+        of their own, which an array's are once they are released."""
+        found: list[str] = []
+        released = 0
+        for key, given in self._given.items():
+            job = self._row(key)
+            if job is None:
+                continue
+            if given.sent is None:
+                if released >= AT_ONCE:
+                    continue
+                if job.which and room <= 0:
+                    self._tell("Slurm has as many jobs as it may (MaxJobCount): arrays wait")
+                    continue
+                room -= bool(job.which)
+                released += 1
+                given.sent = self._clock()
+                found += _release(key, job, given)
+            elif given.told != self._readings and job.priority and _is_to_be_held(given):
+                # One that runs, too: where Slurm gives it back to the queue, it waits for its turn.
+                given.told = self._readings
+                found.append(f"uhold {_called(key)}")
+        if self._told != self._readings:
+            self._told = self._readings
+            found += self._put_back()
+        return found
+
+    def _put_back(self) -> list[str]:
+        """Lines by which jobs that wait and were released once are held, as their users asked."""
+        found = []
+        for key, job in self._rows.items():
+            mark = _mark(job)
+            if key not in self._given and still_waits(job) and mark is not None:
+                asked, before = mark[2], mark[3]
+                found += [f"uhold {_called(key)}"] if job.priority else []
+                back = f"ReqNodeList={asked} AdminComment={before}"
+                found.append(f"update JobId={_called(key)} {back}")
+        return found
+
+    def _goes_on(self, key: Key, given: Given, job: SlurmJob | None) -> bool:
+        """Whether it is as it was launched, or on its way there."""
+        if job is None:
+            return False
+        if still_waits(job):
+            return self._goes_on_waiting(key, given, job)
+        if job.state not in RUNNING:
+            self._over[key] = given
+            return False
+        if _nodes(job.node_list) != set(given.machines):
+            self._tell(
+                f"job {_called(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
+                f" place it: {TAKEN}"
+            )
+            return False
+        given.started, given.leaving = given.started or job.started * SECOND, ""
+        return True
+
+    def _goes_on_waiting(self, key: Key, given: Given, job: SlurmJob) -> bool:
+        if not job.priority:
+            if given.sent is not None and not given.leaving and not given.started:
+                # Somebody held it, or Slurm did not take the release.
+                self._rests[key] = (self._clock() + BOUNCE, "it was released, and is held again")
+            return given.sent is None and job.reason == OWN_HOLD
+        mark = _mark(job)
+        if given.sent is None or mark is None:
+            return False  # somebody was quicker, and released it by hand
+        if given.started or int(mark[1]) != job.restarts:
+            given.started, given.leaving = 0, "it was given back to the queue"
+        elif _nodes(job.required) != set(given.machines):
+            given.leaving = "slurmctld begins again with what was released before"
+        own = job.reason not in QUEUED and job.reason != DELAYED
+        late = self._clock() - given.sent > BOUNCE
+        if not given.leaving and (own or late):
+            given.leaving = f"it does not start on its node (Slurm says {job.reason or 'nothing'})"
+            self._tell(f"job {_called(key)} ({job.name}): {given.leaving}")
+            if own:
+                again = f"; it is tried again after {timespan(REST)}"
+                self._rests[key] = (self._clock() + REST, given.leaving + again)
+        return True
+
+    def _held(self, job: SlurmJob, picture: Picture) -> str:
+        """Why a job has no turn, in a sentence; empty where it waits for one, or had it."""
+        key = (job.array or job.number, job.element)
+        if job.priority and key in self._given:
+            return ""
+        if job.priority and _mark(job) is not None:
+            return "it was given back to the queue, and is held again"
+        if job.priority:
+            return f"it was released by hand, and Slurm starts it (it says {job.reason or '-'})"
+        if job.reason != OWN_HOLD:
+            return f"Slurm holds it ({job.reason})"
+        if self._partition in picture.closed:
+            return f"partition {self._partition} is not up"
+        if job.depends:
+            return f"it depends on other jobs ({job.depends})"
+        if self._clock() - self._back.get(key, (0, 0.0))[1] < SETTLED:
+            return "it was given back to the queue just now"
+        wait = job.eligible - self._clock()
+        if wait > 0 and not job.restarts:
+            return f"it is not to start before another {timespan(wait)} have passed"
+        if " " in job.remark or '"' in job.remark:
+            return "its AdminComment has blanks, which could not be put back: take them out"
+        return self._rests[key][1] if key in self._rests else ""
+
+    def _launched(self, name: str, job: SeenJob, given: Sequence[tuple[str, Given]]) -> SeenJob:
+        """A job of which only what was launched here runs or has ended."""
+        number = _number(name)
+        waits = {part: each for part, each in given if not each.started}
+        waiting = max(0, job.waiting - len(waits) * int(job.job.gang))
+        launched = {part for part, each in given if each.started}
+        others = [part for part in job.running if part.name not in launched]
+        said = [TURN] if waiting else []
+        if waits and not waiting:
+            nodes = sorted({machine for each in waits.values() for machine in each.machines})
+            said.append(f"it is released to {', '.join(nodes)}; {job.said}")
+        if others:
+            said.append(f"{len(others)} of it run that were not released here: {TAKEN}")
+        return replace(
+            job,
+            waiting=waiting,
+            running=tuple(
+                Part(part, tuple(each.machines), each.started)
+                for part, each in given
+                if each.started
+            ),
+            ended=tuple(each for each in job.ended if (number, each.part.name) in self._over),
+            given=frozenset(waits),
+            said="; ".join(said),
+        )
+
+    def _is_theirs(self, job: SlurmJob) -> bool:
+        ours = claimed(job.comment, self._identity) is not None
+        return job.partitions == (self._partition,) and not ours
+
+    def _as_asked(self, job: SlurmJob) -> SlurmJob:
+        """A job as its user asked for it. What was launched lies on its nodes as it was placed."""
+        key = (job.array or job.number, job.element)
+        given = self._given.get(key) or self._over.get(key)
+        mark = _mark(job)
+        if mark is not None:
+            job = replace(job, required=mark[2])
+        if given is not None and not still_waits(job):
+            cores = Counter(given.machines)
+            job = replace(job, node_list=",".join(cores), cores=tuple(cores.items()))
+        return job
+
+    def _index(self, picture: Picture) -> None:
+        theirs = [job for job in picture.jobs if self._is_theirs(job)]
+        self._rows = {
+            (job.array or job.number, job.element): job for job in theirs if not job.which
+        }
+        self._arrays = {job.array: job for job in theirs if job.which}
+
+    def _row(self, key: Key) -> SlurmJob | None:
+        """The row of a part: its own, or that of the elements that wait with it."""
+        found = self._rows.get(key)
+        return self._arrays.get(key[0]) if found is None and key[1] else found
+
+
+def _number(name: str) -> int:
+    """Slurm's number of a job that is called so here."""
+    return int(name.partition("-")[0])
+
+
+def _key(assignment: Assignment) -> Key:
+    return _number(assignment.name), assignment.part or ""
+
+
+def _nodes(text: str) -> set[str]:
+    return set(expand_all([text])) if text else set()
+
+
+def _called(key: Key) -> str:
+    """A job or an element as `scontrol` names it."""
+    return f"{key[0]}_{key[1]}" if key[1] else str(key[0])
+
+
+def _is_to_be_held(given: Given) -> bool:
+    return bool(given.started or given.leaving)
+
+
+def _mark(job: SlurmJob) -> re.Match[str] | None:
+    """The words that were written on a job when it was released; None where it has none."""
+    return MARK.fullmatch(job.remark)
+
+
+def _release(key: Key, job: SlurmJob, given: Given) -> list[str]:
+    mark = _mark(job)
+    asked, before = (job.required, job.remark) if mark is None else (mark[2], mark[3])
+    words = [f"update JobId={_called(key)}", f"ReqNodeList={','.join(Counter(given.machines))}"]
+    remark = f"fairlead:{job.restarts}:asked={asked}{f';{before}' if before else ''}"
+    words.append(f"AdminComment={remark}")
+    if job.restarts:  # it was given back to the queue, and would wait for minutes
+        words.append("StartTime=now")
+    return [" ".join(words), f"release {_called(key)}"]

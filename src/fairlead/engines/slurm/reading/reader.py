@@ -1,0 +1,37 @@
+"""A cluster of Slurm that is read again and again: what seldom changes is seldom asked for, and of
+jobs only those are made that changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from fairlead.engines.slurm.reading.commands import OPTIONAL, ask
+from fairlead.engines.slurm.reading.parse import Known, parse
+from fairlead.engines.slurm.reading.values import Picture
+
+SELDOM = 300.0
+"""Seconds between two readings of the accounts, which change seldom."""
+
+Ask = Callable[[bool], dict[str, str]]
+"""Slurm's outputs by the names of their files; with those that are seldom read, or without."""
+
+
+class Reader:
+    """Reads by `asked`."""
+
+    def __init__(self, asked: Ask = ask) -> None:
+        self._ask = asked
+        self._jobs: Known = {}
+        self._accounts: Mapping[str, str] = {}
+        self._accounts_at: float | None = None
+
+    def read(self) -> Picture:
+        """The cluster now. Raises EngineError and InputError."""
+        began = time.monotonic()
+        accounts = self._accounts_at is None or began - self._accounts_at >= SELDOM
+        outputs = self._ask(accounts)
+        if accounts:
+            self._accounts = {name: text for name, text in outputs.items() if name in OPTIONAL}
+            self._accounts_at = began
+        return parse({**self._accounts, **outputs}, self._jobs)
