@@ -301,7 +301,10 @@ class RequestContext:
     def answer_text(self, body: bytes, headers: Mapping[str, str] | None = None) -> Response:
         """The same of an answer that is written already."""
         more = dict(headers or {})
-        if self.request.method in ("GET", "HEAD"):
+        if self.api.following() is not None or self.api.stale():
+            # How old it is would be kept with it, and outlive that by its tag.
+            more |= {"Cache-Control": "no-store"}
+        elif self.request.method in ("GET", "HEAD"):
             tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
             more |= {"ETag": tag, "Cache-Control": "private, no-cache"}
             if matches(self.request.headers.get("if-none-match", ""), tag):
