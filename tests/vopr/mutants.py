@@ -295,8 +295,8 @@ def _before_the_fold(was: Any) -> Any:
 
 
 def _gang_in_part(was: Any) -> Any:
-    def decide(self: Step) -> None:
-        was(self)
+    def decide(self: Step, *more: Any) -> None:
+        was(self, *more)
         last = self.contents[-1] if self.contents else None
         if (
             isinstance(last, Launch)

@@ -75,7 +75,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     fairness.Mark: _fields("time last kind count tenant machine weight"),
     # Of others' jobs that can run nowhere it says so, and not by what constraint.
     fairness.WhatIfAnswer: _fields("schema_ time whatif sentences"),
-    fairness.CanRun: _fields("schema_ time now machines waiting expected_start sentences"),
+    fairness.CanRun: _fields("schema_ time now never machines waiting expected_start sentences"),
     # Constraints are no part of it, and of others no warning.
     fairness.LiveAllocation: _fields("schema_ time picture problem"),
     fairness.LiveAudit: _fields(
@@ -83,10 +83,11 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
         " never_more problem"
     ),
     fairness.Shortfall: _fields(
-        "tenant guaranteed has shortfall tasks job since cause counts lacking able sentence"
+        "tenant guaranteed has shortfall tasks job since cause counts lacking able machines"
+        " sentence"
     ),
     fairness.BelowFair: _fields(
-        "tenant fair has gap fair_tasks guaranteed job cause counts lacking able sentence"
+        "tenant fair has gap fair_tasks guaranteed job cause counts lacking able machines sentence"
     ),
     tokens.TokenRow: _fields("name role tenant made"),
     tokens.Tokens: _fields("schema_ tokens"),

@@ -245,9 +245,20 @@ def is_same_job(core: Core, slot: Ints, seq: Ints) -> Bools:
     return same
 
 
+def job_slots(core: Core) -> int:
+    """The number of slots for jobs, of those that are there or not."""
+    return len(core.state.job)
+
+
+def tenants_of(core: Core, jobs: Ints) -> Ints:
+    """The slot of the tenant of the job in each of these slots, -1 where it is its own."""
+    tenants: Ints = core.state.job["tenant"][jobs]
+    return tenants
+
+
 def owner_names(core: Core, jobs: Ints, told: Callable[[str], str] = str) -> Iterable[str]:
     """The tenant's name of the job in each of these slots; where it has no tenant, what the job is
     `told` to be called."""
-    for j, t in zip(jobs.tolist(), core.state.job["tenant"][jobs].tolist(), strict=True):
+    for j, t in zip(jobs.tolist(), tenants_of(core, jobs).tolist(), strict=True):
         tenant = core.ids.tenant_at.get(t)
         yield told(core.book.name_of(j)) if tenant is None else tenant.name

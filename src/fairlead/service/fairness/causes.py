@@ -13,7 +13,7 @@ from fairlead.model.names import compress
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.machine_room import could_run
-from fairlead.scheduling.reading.present import Tasks, owner_names
+from fairlead.scheduling.reading.present import Tasks, owner_names, tenants_of
 from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
@@ -137,8 +137,8 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
     slots, counts = np.unique(jobs, return_counts=True)
     counts = np.minimum(counts, beyond.tasks[slots])
     counts[slots == slot] = 0
-    tenant = core.state.job["tenant"]
-    same = (tenant[slots] == tenant[slot]) & (tenant[slot] >= 0)
+    (mine,) = tenants_of(core, np.array([slot]))
+    same = (tenants_of(core, slots) == mine) & (mine >= 0)
     others, own = (
         _owners(core, slots[each], counts[each], told)
         for each in ((counts > 0) & ~same, (counts > 0) & same)

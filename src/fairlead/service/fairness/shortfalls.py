@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.present import Jobs, Tenants
+from fairlead.scheduling.reading.present import Jobs, Tenants, job_slots
 from fairlead.service.fairness.causes import Beyond, Cause, Told, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare
@@ -78,7 +78,7 @@ class Measured:
     def beyond(self, core: Core) -> Beyond:
         """The tasks and shares that are held beyond what is guaranteed; a job that the exact
         allocation does not know has none guaranteed."""
-        size = len(core.state.job)
+        size = job_slots(core)
         tasks, scale, share = np.zeros(size, np.int64), np.ones(size), np.zeros(size)
         more = np.maximum(self.running - np.maximum(self.whole, 0), 0)
         tasks[self.slot] = more
