@@ -75,8 +75,10 @@ class _Cluster:
 def _join(ray: Any, most: int | None) -> None:
     address = os.environ.get("RAY_ADDRESS")
     size = {} if address or most is None else {"num_cpus": most}
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
     try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **size)
+        # Without an address Ray would look for a cluster that once was begun on this machine.
+        ray.init(address or "local", **quiet, **size)
     except (ConnectionError, RuntimeError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
         raise InputError(
