@@ -13,8 +13,10 @@ import pytest
 
 from fairlead.cli.main import COMMANDS
 from fairlead.version import __version__
+from tests.once import once
 
 ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = "Scripts" if os.name == "nt" else "bin"
 
 CLUSTER = """\
 machines:
@@ -55,13 +57,15 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
+def build(there: Path) -> None:
+    options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
+    run(sys.executable, "-m", "pip", "wheel", *options, "-w", there, ROOT, cwd=there)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built by the locked backend without asking an index for anything."""
-    there = tmp_path_factory.mktemp("wheel")
-    options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
-    run(sys.executable, "-m", "pip", "wheel", *options, "-w", there, ROOT, cwd=there)
-    (built,) = there.glob("*.whl")
+    (built,) = once(tmp_path_factory, "wheel", build).glob("*.whl")
     return built
 
 
@@ -69,29 +73,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment in which pip has installed the wheel, what it asks for, and
     the extras for simulations."""
-    there = tmp_path_factory.mktemp("installed")
-    run(sys.executable, "-m", "venv", there / "venv", cwd=there)
-    programs = there / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    # As constraints, not requirements: the wheel itself must name what it needs. Without hashes,
-    # or pip would want one for the wheel as well.
-    versions = there / "versions.txt"
-    lock = (ROOT / "requirements" / "development.txt").read_text(encoding="utf-8")
-    versions.write_text(
-        "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line), encoding="utf-8"
-    )
-    # Python compiles what is imported when it is imported first: the rest, most of it, never.
-    options = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check"]
-    options += ["--constraint", str(versions)]
-    run(
-        programs / "python",
-        "-m",
-        "pip",
-        "install",
-        *options,
-        f"{wheel}[report,simulation]",
-        cwd=there,
-    )
-    return programs
+
+    def install(there: Path) -> None:
+        run(sys.executable, "-m", "venv", there / "venv", cwd=there)
+        # As constraints, not requirements: the wheel itself must name what it needs. Without
+        # hashes, or pip would want one for the wheel as well.
+        versions = there / "versions.txt"
+        lock = (ROOT / "requirements" / "development.txt").read_text(encoding="utf-8")
+        versions.write_text(
+            "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line),
+            encoding="utf-8",
+        )
+        # Python compiles what is imported when it is imported first: the rest, most of it, never.
+        options = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check"]
+        options += ["--constraint", str(versions), f"{wheel}[report,simulation]"]
+        run(there / "venv" / PROGRAMS / "python", "-m", "pip", "install", *options, cwd=there)
+
+    return once(tmp_path_factory, "installed", install) / "venv" / PROGRAMS
 
 
 def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
