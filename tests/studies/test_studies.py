@@ -81,6 +81,12 @@ EXACT: dict[str, dict[str, list[float]]] = {
 """Numbers of rows, by study and claim."""
 
 
+LIVE = {
+    name: pytest.param(name, marks=pytest.mark.deep) for name in NAMES if name.endswith("-live")
+}
+"""Studies of services that run for a while; `test_live` holds what runs them."""
+
+
 @cache
 def found(name: str) -> Findings:
     return study_of(name).run(Setting(quick=True))
@@ -96,7 +102,7 @@ def findings(name: str) -> Findings:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [LIVE.get(name, name) for name in NAMES])
 def test_a_study_has_rows_data_and_a_page_and_the_exact_numbers_that_it_had(name: str) -> None:
     study, result = study_of(name), findings(name)
     assert study.name == name

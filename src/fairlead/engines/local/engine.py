@@ -250,8 +250,7 @@ class LocalEngine:
         return never
 
     def _find_all(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
-        """Find out what became of every attempt that is expected, and stop all others; those that
-        never started."""
+        """Find every attempt that is expected and stop all others; those that never started."""
         self._work_folder()
         present = self._records.present()
         grouped = self._groups.present() if self._groups is not None else []
