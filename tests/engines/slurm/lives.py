@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -36,22 +38,52 @@ class KilledError(BaseException):
     """The service is killed in the middle of what it does."""
 
 
-class Life:
+class Faulty:
+    """What lives over the model of Slurm share: where commands fail, what was met, what is wrong.
+    `kinds`: how each command may fail."""
+
+    def __init__(self, seed: int, kinds: Mapping[str, Sequence[str]]) -> None:
+        self.random, self._kinds = random.Random(seed), kinds
+        self.model = SlurmModel(faulty=self._fault, killed=KilledError)
+        self.faults = False
+        self.problems: list[str] = []
+        self.tally: dict[str, int] = {}
+
+    def _fault(self, what: str) -> str | None:
+        if not self.faults or self.random.random() > 0.06:
+            return None
+        fault = self.random.choice(self._kinds[what])
+        self._note(f"{what} fails {fault}")
+        return fault
+
+    def _note(self, what: str) -> None:
+        self.tally[what] = self.tally.get(what, 0) + 1
+
+    def _mend(self) -> None:
+        """Nothing fails from now on, and all nodes are there."""
+        self.faults = False
+        self.model.begin()
+        for name in list(self.model.down):
+            self.model.mend_node(name)
+
+    def _check(self, good: bool, problem: str) -> None:
+        if not good and problem not in self.problems:
+            self.problems.append(problem)
+
+
+class Life(Faulty):
     """Somebody launches and cancels attempts, and believes what is reported. `problems`: where that
     was not so."""
 
     def __init__(self, seed: int, folder: Path) -> None:
-        self.random, self.folder = random.Random(seed), folder
-        self.model = SlurmModel(faulty=self._fault, killed=KilledError)
-        self.faults, self.owner = False, 0
+        super().__init__(seed, FAULTS)
+        self.folder, self.owner = folder, 0
         self.expected: dict[Attempt, Assignment] = {}
         self.steady = seed % 3 == 0  # what one engine forgets to do, the next one often does
         self.cancelled: set[Attempt] = set()
         self.ends: dict[Attempt, Ended | Lost] = {}
         self.strangers: set[int] = set()
         self.before: dict[Attempt, int] = {}
-        self.problems: list[str] = []
-        self.tally: dict[str, int] = {}
         self.count = 0
         self.engine = self._open()
         self.faults = True
@@ -61,10 +93,7 @@ class Life:
         for _ in range(STEPS):
             self._happen()
             self._step()
-        self.faults = False
-        self.model.begin()
-        for name in list(self.model.down):
-            self.model.mend_node(name)
+        self._mend()
         self.cancelled |= self.expected.keys()
         self._step()
         self.engine.reconcile(list(self.expected.values()), self.owner)
@@ -89,16 +118,6 @@ class Life:
 
     def _clock(self) -> float:
         return self.model.now
-
-    def _fault(self, what: str) -> str | None:
-        if not self.faults or self.random.random() > 0.06:
-            return None
-        fault = self.random.choice(FAULTS[what])
-        self._note(f"{what} fails {fault}")
-        return fault
-
-    def _note(self, what: str) -> None:
-        self.tally[what] = self.tally.get(what, 0) + 1
 
     def _happen(self) -> None:
         model, draw = self.model, self.random.random()
@@ -228,13 +247,19 @@ class Life:
             gone = job is not None and not job.comment and job.state == "CANCELLED"
             self._check(not gone, f"job {number} of somebody else was cancelled")
 
-    def _check(self, good: bool, problem: str) -> None:
-        if not good and problem not in self.problems:
-            self.problems.append(problem)
-
 
 def live(seed: int) -> tuple[list[str], dict[str, int]]:
     """The problems of the life with this seed, and what happened in it."""
     with tempfile.TemporaryDirectory(prefix="fairlead-lives-") as folder:
         life = Life(seed, Path(folder))
         return life.run(), life.tally
+
+
+def lived(live: Callable[[int], tuple[list[str], dict[str, int]]], number: int) -> Counter[str]:
+    """What so many lives met, in which nothing was wrong."""
+    met: Counter[str] = Counter()
+    for seed in range(number):
+        problems, tally = live(seed)
+        assert problems == [], f"seed {seed}"
+        met.update(tally)
+    return met

@@ -3,7 +3,6 @@ each seed."""
 
 from __future__ import annotations
 
-import random
 import tempfile
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from fairlead.scheduling.transitions import HELD
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
 from fairlead.service.settings import Settings, without_devices
-from tests.engines.slurm.lives import KilledError
-from tests.engines.slurm.model import CPUS, SlurmModel
+from tests.engines.slurm.lives import Faulty, KilledError
+from tests.engines.slurm.model import CPUS
 
 STEPS, QUIET = 100, 800
 LIMIT = 1000
@@ -29,19 +28,15 @@ FAULTS = {
 killed then, or so that slurmctld is."""
 
 
-class OwnLife:
+class OwnLife(Faulty):
     """Users submit and cancel, an administrator holds, releases and gives back. `problems`: where
     what holds for users' own jobs was not so."""
 
     def __init__(self, seed: int, folder: Path) -> None:
-        self.random, self.folder = random.Random(seed), folder
-        self.model = SlurmModel(faulty=self._fault, killed=KilledError)
-        self.faults = False
-        self.place = Place()
+        super().__init__(seed, FAULTS)
+        self.folder, self.place = folder, Place()
         self.by_hand: set[int] = set()  # released by an administrator
         self.disasters = 0  # that the service had seen the end of when it last read
-        self.problems: list[str] = []
-        self.tally: dict[str, int] = {}
         self._open()
         self.faults = True
 
@@ -50,10 +45,7 @@ class OwnLife:
         for _ in range(STEPS):
             self._happen()
             self._step()
-        self.faults = False
-        self.model.begin()
-        for name in list(self.model.down):
-            self.model.mend_node(name)
+        self._mend()
         for number, job in list(self.model.mind.jobs.items()):
             if job.reason == "JobHeldAdmin":
                 self.model.change([f"uhold {number}"])
@@ -84,16 +76,6 @@ class OwnLife:
         self.place.writer = None
         settings = without_devices(Settings())
         self.service = Service(MemoryStore(self.place), self.engine, settings)
-
-    def _fault(self, what: str) -> str | None:
-        if not self.faults or self.random.random() > 0.06:
-            return None
-        fault = self.random.choice(FAULTS[what])
-        self._note(f"{what} fails {fault}")
-        return fault
-
-    def _note(self, what: str) -> None:
-        self.tally[what] = self.tally.get(what, 0) + 1
 
     def _happen(self) -> None:
         model, draw = self.model, self.random.random()
@@ -202,10 +184,6 @@ class OwnLife:
         for job in running:
             taken[job.node_list] += job.cpus
         self._check(max(taken.values()) <= CPUS, f"too much runs: {taken}")
-
-    def _check(self, good: bool, problem: str) -> None:
-        if not good and problem not in self.problems:
-            self.problems.append(problem)
 
 
 def live(seed: int) -> tuple[list[str], dict[str, int]]:

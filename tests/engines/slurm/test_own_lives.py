@@ -4,7 +4,6 @@ real one."""
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.controller import Commands, Controller
 from tests.cli.live.place import until
 from tests.engines.slurm.bed import SlurmBed, fixture_bed
+from tests.engines.slurm.lives import lived
 from tests.engines.slurm.model import CPUS, SlurmModel
 from tests.engines.slurm.own_lives import live
 
@@ -26,12 +26,7 @@ LIVES = 4
 
 
 def test_users_jobs_start_in_their_turn_once_and_all_end_whatever_fails(cases: int) -> None:
-    met: Counter[str] = Counter()
-    for seed in range(LIVES * cases):
-        problems, tally = live(seed)
-        assert problems == [], f"seed {seed}"
-        met.update(tally)
-    assert set(met) >= {
+    assert lived(live, LIVES * cases).keys() >= {
         *("slurmctld is killed", "a node fails", "the service is killed"),
         *("somebody says hold", "somebody says release", "somebody says cancel"),
         *("somebody says give back", "change fails half killed"),
