@@ -17,6 +17,7 @@ from benchmarks.cases import Measured
 from fairlead.engines.interface import Assignment, Attempt, Ended, Started
 from fairlead.engines.slurm.placing.controller import Commands
 from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.model.values import FrozenMap
 from tests.engines.slurm.ground import Ground
 
@@ -53,7 +54,9 @@ def ours(tasks: int) -> Measured:
     ground = _begin()
     folder = tempfile.TemporaryDirectory(prefix="fairlead-benchmark-")
     atexit.register(folder.cleanup)
-    engine = Placer(Path(folder.name) / "state", "fair", SECOND, Commands(), 10_000)
+    engine = Placer(
+        Path(folder.name) / "state", "fair", SECOND, Commands(), lambda: Allowance(10_000)
+    )
     atexit.register(engine.close)
     engine.reconcile([])
     jobs = iter(range(1, 1_000_000))

@@ -53,11 +53,12 @@ class SeenJob:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A job that waits and claims nothing, because its own cluster holds it, or because nobody here
-    understands it: `why` is a sentence."""
+    """A job that waits, or runs, and claims nothing, because its own cluster holds it, or because
+    nobody here understands it or placed it: `why` is a sentence."""
 
     tenant: str | None
     why: str
+    runs: bool = False
 
 
 @dataclass(frozen=True)

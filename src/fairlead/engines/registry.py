@@ -84,8 +84,8 @@ def open_engine(
     most_output: int,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
-    the journal names, for one that is shared. `mode`, `every`: what it is to a cluster that
-    another scheduler runs, and microseconds between two readings of it. `partition`: of that
+    the journal names, for one that is shared or has modes. `mode`, `every`: what it is to a cluster
+    that another scheduler runs, and microseconds between two readings of it. `partition`: of that
     cluster, where tasks are launched. `most_output`: bytes that are kept of what an attempt
     writes, by engines of this process. Raises InputError and EngineError."""
     if kind.supervised:
@@ -95,7 +95,8 @@ def open_engine(
         return RemoteEngine(kind.opener, settings), [], []
     module, _, name = kind.opener.partition(":")
     if kind.modes:
-        opened: Engine = getattr(import_module(module), name)(mode, every, state, partition)
+        opener = getattr(import_module(module), name)
+        opened: Engine = opener(mode, every, state, partition, identity)
         return opened, [], []
     machines = cluster if cluster is not None and cluster.machines else None
     engine = getattr(import_module(module), name)(state, machines, most_output=most_output)

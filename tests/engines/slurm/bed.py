@@ -14,6 +14,7 @@ import pytest
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.slurm.placing.controller import Commands
 from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.model.command import Command
 from fairlead.model.values import FrozenMap
 from tests.engines.contract import PATIENCE, Doing
@@ -41,7 +42,7 @@ class SlurmBed:
 
     def engine(self) -> Placer:
         self.close()
-        engine = Placer(self.state, "fair", TWENTIETH, Commands(), 10_000)
+        engine = Placer(self.state, "fair", TWENTIETH, Commands(), lambda: Allowance(10_000))
         self.engines.append(engine)
         return engine
 

@@ -91,15 +91,11 @@ function slurm_job_submit(job, partition, uid)
 end
 
 function slurm_job_modify(job, record, partition, uid)
-  if placers[uid] then return slurm.SUCCESS end
-  local here, _ = is_placed(record.partition)
-  local there, _ = is_placed(job.partition)
-  if there then return slurm.ERROR end
-  if here and (job.partition ~= nil or job.req_nodes ~= nil or job.comment ~= nil
-      or job.priority ~= slurm.NO_VAL or job.begin_time ~= 0) then
-    return slurm.ERROR
+  if placers[uid] or not (is_placed(record.partition) or is_placed(job.partition)) then
+    return slurm.SUCCESS
   end
-  return slurm.SUCCESS
+  slurm.log_user("jobs of this partition are not changed: cancel it, and submit it anew")
+  return slurm.ERROR
 end
 """
 """A hold of all that is submitted to the partition "fair", which only root lifts. That the priority

@@ -19,6 +19,7 @@ from fairlead.engines.interface import (
     Started,
 )
 from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.model.values import FrozenMap
 from tests.engines.slurm.model import SlurmModel
 
@@ -113,8 +114,9 @@ class Life(Faulty):
     def _open(self) -> Placer:
         self.owner += 1
         return Placer(
-            self.folder / "state", "fair", 1, self.model, LIMIT, threaded=False, clock=self._clock
-        )
+            self.folder / "state", "fair", 1, self.model, lambda: Allowance(LIMIT),
+            threaded=False, clock=self._clock,
+        )  # fmt: skip
 
     def _clock(self) -> float:
         return self.model.now

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.scheduling.transitions import HELD
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
@@ -67,8 +68,8 @@ class OwnLife(Faulty):
         while True:
             try:
                 self.engine = Placer(
-                    self.folder / "state", "fair", 1, self.model, LIMIT, threaded=False,
-                    clock=lambda: self.model.now,
+                    self.folder / "state", "fair", 1, self.model, lambda: Allowance(LIMIT),
+                    threaded=False, clock=lambda: self.model.now,
                 )  # fmt: skip
                 break
             except EngineError:

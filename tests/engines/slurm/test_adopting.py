@@ -191,6 +191,37 @@ def test_what_waits_for_reasons_of_its_own_says_so(site: Site) -> None:
         until(lambda: [each["running"] for each in shell.json("shares")["tenants"]] == [1])
 
 
+def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None:
+    with serving(site.folder, *OPTIONS) as served:
+        shell = site.shell(served)
+        # Slurm would take as many nodes as it may: what it took beyond was nobody's share.
+        for words, where, count in (
+            (("--nodes=1-4", "--ntasks=8", "--nodelist=d1"), "d1", 1),
+            (("--nodes=2-4", "--ntasks=8", "--constraint=v100"), "v[1-2]", 2),
+            (("--spread-job", "--ntasks=8", "--nodelist=d2"), "d2", 8),
+            (("--overcommit", "--ntasks=16", "--nodes=1", "--exclude=a[1-2]"), "c1", 1),
+            (("--mincpus=8", "--exclude=v[1-2]"), "d3", 1),
+            (("--partition=fair,fair",), "c1", 1),
+        ):
+            job = site.submit(*words, LONG)
+            until(lambda job=job, where=where: site.state(job) == f"RUNNING 0 {where}")  # type: ignore[misc]
+            until(lambda job=job, count=count: tasks(shell, job) == {"running": count})  # type: ignore[misc]
+        assert not site.user("update", f"JobId={job}", "NumNodes=1")
+        # Given back to be held, 22.05 shows a flag in the place of its state: it is not over.
+        assert site.user("requeuehold", "State=SpecialExit", job)
+        until(lambda: "Restarts=1" in site.root("show", "job", job))
+        until(lambda: site.state(job) == "RUNNING 0 c1")
+        assert tasks(shell, job) == {"running": 1}
+        # What is impossible is held again as before: Slurm would start it at the next change.
+        never = site.submit("--threads-per-core=2", "--nodes=1-2", "--ntasks=4", LONG)
+        until(lambda: "it is tried again after 5 min" in site.why(shell, never))
+        until(lambda: "AdminComment=fairlead" not in site.root("show", "job", never))
+        assert "Reason=JobHeldUser" in site.root("show", "job", never)
+        assert "NumNodes=1-2" in site.root("show", "job", never)
+        assert not site.user("update", f"JobId={never}", "JobName=now")
+        assert site.state(never) == "PENDING 0"
+
+
 @pytest.mark.deep
 def test_a_node_and_the_service_die_and_nothing_runs_twice(site: Site) -> None:
     starts = site.folder / "starts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost
 from fairlead.engines.slurm.placing import ends, rounds
+from fairlead.engines.slurm.placing.batch import claim
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.placer import Placer
-from fairlead.engines.slurm.placing.rounds import Rounds
+from fairlead.engines.slurm.placing.rounds import Allowance, Rounds
 from tests.engines.slurm.bed import assign
 from tests.engines.slurm.lives import live, lived
 from tests.engines.slurm.model import SlurmModel
@@ -80,8 +82,9 @@ def test_a_planted_bug_is_caught(
 def test_slurmctld_loses_that_a_job_was_cancelled_and_is_told_again(tmp_path: Path) -> None:
     model, one = SlurmModel(), Attempt(1, 0, 1)
     engine = Placer(
-        tmp_path / "state", "fair", 1, model, 100, threaded=False, clock=lambda: model.now
-    )
+        tmp_path / "state", "fair", 1, model, lambda: Allowance(100),
+        threaded=False, clock=lambda: model.now,
+    )  # fmt: skip
     engine.reconcile([])
 
     def go_on(rounds_: int) -> None:
@@ -104,3 +107,33 @@ def test_slurmctld_loses_that_a_job_was_cancelled_and_is_told_again(tmp_path: Pa
     assert end.cause is Cause.STOPPED
     assert not model.processes
     engine.close()
+
+
+def test_a_claim_in_the_comment_of_another_user_gives_nobody_a_turn(tmp_path: Path) -> None:
+    """The service is killed before it submits; meanwhile somebody writes that he is the attempt."""
+    model, one = SlurmModel(), Attempt(1, 0, 1)
+    task = assign(one, ("last", "1000000", "0"), "n1")
+
+    def opened() -> Placer:
+        return Placer(
+            tmp_path / "state", "fair", 1, model, lambda: Allowance(100),
+            threaded=False, clock=lambda: model.now,
+        )  # fmt: skip
+
+    first = opened()
+    first.reconcile([])
+    first.launch([task])
+    first.close()
+    number = model.user(1000)
+    jobs = model.mind.jobs
+    claimed = claim(first.identity.removeprefix("slurm:"), one)
+    jobs[number] = replace(jobs[number], comment=claimed)
+    second = opened()
+    assert second.reconcile([task]) == [one]  # it never started, so it is launched again
+    second.launch([task])
+    for _ in range(3):
+        second.go_round()
+        model.pass_time(5)
+    (process,) = model.processes.values()
+    assert process.attempt == str(one)
+    assert jobs[number].state != "RUNNING"

@@ -83,7 +83,7 @@ def test_no_more_is_written_at_once_than_is_said_and_the_first_come_first() -> N
         10**9,
         lambda _: outputs,
         write=lambda factors: written.append(dict(factors)),
-        budget=Budget(rate=1e9),
+        budget=lambda: Budget(rate=1e9),
     )
     line = [str(number) for number in range(AT_ONCE + 50)]
     try:
@@ -103,7 +103,7 @@ def test_the_foremost_are_written_and_who_falls_behind_stays_in_order() -> None:
     written: dict[str, int] = {}
     outputs = load(SAVED)
     budget = Budget(most=10**6, rate=1e9)
-    engine = Orderer(10**9, lambda _: outputs, write=written.update, budget=budget)
+    engine = Orderer(10**9, lambda _: outputs, write=written.update, budget=lambda: budget)
     line = [str(number) for number in range(FOREMOST + 500)]
     try:
         engine.order(line)
@@ -186,7 +186,10 @@ def test_a_factor_that_slurm_lost_is_written_again_and_only_that_one() -> None:
     written: list[dict[str, int]] = []
     priorities = [20_100, 10_100]
     engine = Orderer(
-        1000, asked, write=lambda factors: written.append(dict(factors)), budget=Budget(rate=1e9)
+        1000,
+        asked,
+        write=lambda factors: written.append(dict(factors)),
+        budget=lambda: Budget(rate=1e9),
     )
 
     def after_readings(many: int) -> None:

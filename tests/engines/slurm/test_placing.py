@@ -12,6 +12,7 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Health, Lost, Stream
 from fairlead.engines.slurm.placing.controller import Commands
 from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from tests.cli.live.place import until
@@ -75,7 +76,7 @@ def test_what_slurm_cannot_give_is_refused_with_a_reason(bed: SlurmBed) -> None:
         assert end.cause is Cause.NOT_STARTED
         assert why in end.message
     with pytest.raises(InputError, match='no partition "none" with nodes; it has fair, gpu, main'):
-        Placer(bed.state, "none", TWENTIETH, Commands(), 10_000)
+        Placer(bed.state, "none", TWENTIETH, Commands(), lambda: Allowance(10_000))
 
 
 def test_jobs_of_others_count_as_taken_and_a_full_node_gives_the_task_back(

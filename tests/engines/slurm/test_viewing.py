@@ -94,7 +94,7 @@ def test_what_nobody_can_say_where_it_lies_counts_as_taken() -> None:
     cores = (("n1", 2), ("n2", 1))
     view = seen(running(7, "n[1-2]", tasks=4, cpus=4, cores=cores))
     assert view.jobs == {}
-    assert [node.machine.capacity["cpu"] for node in view.nodes] == [6, 6]
+    assert [node.machine.capacity["cpu"] for node in view.nodes] == [5, 6]
     assert "job 7 is not understood" in view.nodes[0].problem
 
 

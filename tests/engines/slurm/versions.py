@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.engines.slurm.budget import budget_for
-from fairlead.engines.slurm.observer import cluster_name, setting
+from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.orderer import Orderer
 from fairlead.engines.slurm.ordering import SPACE
-from fairlead.engines.slurm.reading.commands import COMMANDS, ask, command_for, load
+from fairlead.engines.slurm.reading.commands import COMMANDS, ask, command_for, load, setting
 from fairlead.engines.slurm.reading.parse import JOB_FIELDS, NODE_FIELDS, parse
 from tests.engines.slurm.ground import Ground
 

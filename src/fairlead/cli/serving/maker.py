@@ -210,15 +210,16 @@ class ServiceMaker:
         return history
 
     def _open_engine(self, known: Recovered) -> Engine:
-        """The engine; of one that services on several machines reach, the one that the journal
-        names."""
+        """The engine; of one that services on several machines reach, and of a cluster that another
+        scheduler runs, the one that the journal names."""
         plan, kind = self._plan, ENGINES[self._plan.engine]
         if kind.package:
             from fairlead.extras import need
 
             need(kind.package)  # a supervised engine would say so from a process of its own
         start = known.records.start
-        identity = start.engine if kind.shared and start is not None else None
+        named = kind.shared or kind.modes
+        identity = start.engine if named and start is not None else None
         engine, notes, warnings = open_engine(
             kind,
             plan.state,

@@ -112,7 +112,7 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
     if any(amount.denominator > 1 for kind, amount in demand.items() if kind != "memory"):
         raise NotUnderstoodError("its nodes get unequal parts")
     where = [Requirement("gpu-model", Operator.EQUAL, (model,)) for model in sorted(models)]
-    machines = _listed(job, gang)
+    machines = _listed(job, gang, spread)
     simple = "|" not in job.features and "(" not in job.features
     if simple and len(job.partitions) == 1:
         names = [name for name in re.split(r"[&,]", job.features) if name]
@@ -146,7 +146,8 @@ def _parts(job: SlurmJob) -> tuple[int, bool]:
     """The number of equal parts that start together, and whether each is on a node of its own."""
     if job.nodes > 1:
         return job.nodes, True
-    free = job.most_nodes == 0 and job.running_on != 1 and not (job.memory_of_node or job.per_node)
+    set_ = 0 < job.most_nodes < job.tasks or job.memory_of_node or job.per_node
+    free = job.running_on != 1 and not set_
     return (job.tasks, False) if free and job.tasks > 1 else (1, False)
 
 
@@ -154,10 +155,11 @@ def _nodes(job: SlurmJob, gang: int) -> Fraction:
     return Fraction(max(1, job.nodes), gang)
 
 
-def _listed(job: SlurmJob, gang: int) -> tuple[str, ...] | None:
+def _listed(job: SlurmJob, gang: int, spread: bool) -> tuple[str, ...] | None:
+    """The nodes that it names, where these are all that it may use."""
     if not job.required:
         return None
     names = expand_all([job.required])
-    if len(names) != gang:
+    if len(names) != (gang if spread or len(names) > 1 else 1):
         raise NotUnderstoodError(f"--nodelist={job.required} names other than {gang} nodes")
     return names

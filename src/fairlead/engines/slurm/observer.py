@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from fairlead.engines.interface import (
     Stream,
 )
 from fairlead.engines.observing import Priority, View
-from fairlead.engines.slurm.reading.commands import ask, run
+from fairlead.engines.slurm.reading.commands import AwayError, ask, setting
 from fairlead.engines.slurm.reading.priority import priority_of
 from fairlead.engines.slurm.reading.reader import Ask, Reader
 from fairlead.engines.slurm.viewing import SECOND, Viewer
@@ -38,14 +37,20 @@ logger = logging.getLogger(__name__)
 
 class Observer:
     """Reads the cluster each `every` microseconds, in a thread of its own, and launches nothing.
-    The first reading is made at once: raises EngineError and InputError where it cannot be."""
+    The first reading is made at once: raises EngineError and InputError where it cannot be. Where
+    slurmctld is only away it is waited for, and until then the cluster is that of this `identity`.
+    """
 
     name = "slurm"
 
     def __init__(
-        self, every: int, asked: Ask = ask, cluster: Callable[[], str] = lambda: ""
+        self,
+        every: int,
+        asked: Ask = ask,
+        cluster: Callable[[], str] = lambda: "",
+        identity: str | None = None,
     ) -> None:
-        self._every, self._reader = every / SECOND, Reader(asked)
+        self._every, self._reader, self._cluster = every / SECOND, Reader(asked), cluster
         self._viewer = Viewer()
         self._lock = Lock()
         self._todo, self._closed = Event(), False
@@ -53,26 +58,33 @@ class Observer:
         self._noted: set[str] = set()
         self._faults: list[str] = []
         self._failure: FairleadError | None = None
-        self.identity = f"slurm:{cluster()}"
-        self._view = self._read()
-        self._fresh = True
-        self._nodes: Sequence[Node] = self._view.nodes
+        self.identity, self._fresh = identity or "", False
+        self._view: View | None = None
+        self._nodes: Sequence[Node] = ()
+        try:
+            self.identity = self._meet()
+            self._take(self._read())
+        except AwayError as error:
+            self._failure = error
         self._thread = Thread(target=self._go_on, name="slurm", daemon=True)
         self._thread.start()
 
     def view(self) -> View | None:
         with self._lock:
-            if self._failure is not None:
+            if self._failure is not None and self._view is not None:
                 age = timespan(max(0.0, time.time() - self._view.time / SECOND))
                 raise EngineError(f"{self._failure}; what is shown is {age} old")
-            if not self._fresh:
+            self._check_met()
+            if not self._fresh or self._view is None:
                 return None
             self._fresh = False
             self._nodes = self._view.nodes
             return self._view
 
     def nodes(self) -> Sequence[Node]:
-        return self._nodes
+        with self._lock:
+            self._check_met()
+            return self._nodes
 
     def listen(self, wake: Callable[[], None]) -> None:
         self._wake = wake
@@ -114,6 +126,30 @@ class Observer:
         self._todo.set()
         self._thread.join()
 
+    def _meet(self) -> str:
+        """Finds out what is to be known before the first reading; the cluster's identity. Raises
+        EngineError and InputError."""
+        return f"slurm:{self._cluster()}"
+
+    def _meet_late(self) -> None:
+        """The same, where slurmctld was away at first and the cluster was taken for another's."""
+        found = self._meet()
+        if self.identity not in ("", found):
+            raise InputError(
+                f"the journal is of {self.identity!r}, and this is {found!r}",
+                "name another state folder with --state, or that cluster with SLURM_CONF",
+            )
+        self.identity = found
+
+    def _check_met(self) -> None:
+        if self._view is None and self._failure is not None:
+            raise EngineError(str(self._failure))
+
+    def _take(self, view: View) -> None:
+        if self._view is None:
+            self._nodes = view.nodes
+        self._view, self._fresh = view, True
+
     def _read(self) -> View:
         """Raises EngineError and InputError."""
         view = self._viewer.view(self._reader.read(), int(time.time() * SECOND))
@@ -133,6 +169,8 @@ class Observer:
             began = _spent()
             view, failure = None, None
             try:
+                if self._view is None:
+                    self._meet_late()
                 view = self._read()
             except FairleadError as error:
                 failure = error
@@ -141,7 +179,7 @@ class Observer:
             with self._lock:
                 self._failure = failure
                 if view is not None:
-                    self._view, self._fresh = view, True
+                    self._take(view)
             self._wake()
 
     def _act(self) -> None:
@@ -157,12 +195,3 @@ def _spent() -> float:
 def cluster_name() -> str:
     """The name of the cluster. Raises EngineError and InputError."""
     return setting("ClusterName")
-
-
-def setting(name: str) -> str:
-    """A setting of the cluster's slurm.conf. Raises EngineError and InputError."""
-    said = run(("scontrol", "show", "config"))
-    found = re.search(rf"^{name}\s*=\s*(\S+)", said, re.MULTILINE)
-    if found is None:
-        raise InputError(f"`scontrol show config` has no {name}", "is it Slurm's scontrol?")
-    return found[1]

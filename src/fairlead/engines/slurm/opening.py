@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.engines.slurm.observer import Observer, cluster_name, setting
-from fairlead.engines.slurm.reading.commands import ask
+from fairlead.engines.slurm.observer import Observer, cluster_name
+from fairlead.engines.slurm.reading.commands import COMMANDS, ask, setting
 from fairlead.engines.slurm.viewing import SECOND
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
+    from fairlead.engines.slurm.budget import Budget
+    from fairlead.engines.slurm.placing.rounds import Allowance
 
 MULTIFACTOR = "priority/multifactor"
 
@@ -19,29 +22,54 @@ RESERVE = 10
 """A part of the jobs that slurmctld may have stays free for others."""
 
 
-def open_slurm(mode: str, every: int, state: Path, partition: str | None) -> Engine:
-    """The engine of the cluster whose commands are here. Raises EngineError and InputError."""
+def open_slurm(
+    mode: str, every: int, state: Path, partition: str | None, identity: str | None = None
+) -> Engine:
+    """The engine of the cluster whose commands are here. `identity`: of the cluster that the
+    journal is of. Where slurmctld is away, it is opened, and waits for it. Raises EngineError and
+    InputError."""
+    _check_commands()
     if mode == "observe":
-        return Observer(every, ask, cluster_name)
+        return Observer(every, ask, cluster_name, identity)
     if mode == "place":
-        return _placer(every, state, partition or "")
+        from fairlead.engines.slurm.placing.controller import Commands
+        from fairlead.engines.slurm.placing.placer import Placer
+
+        # Ends are to be known soon: who waits for a place waits for them.
+        return Placer(state, partition or "", min(every, SECOND), Commands(), allowance)
+    from fairlead.engines.slurm.orderer import Orderer
+
+    return Orderer(
+        every, ask, cluster_name, budget=_granted, partition=partition, identity=identity
+    )
+
+
+def allowance() -> Allowance:
+    """The jobs that may be submitted there. Raises EngineError and InputError."""
+    from fairlead.engines.slurm.placing.rounds import Allowance
+
+    most = int(setting("MaxJobCount"))
+    return Allowance(most - most // RESERVE)
+
+
+def _check_commands() -> None:
+    """Raises InputError where commands are not here: to wait for them would be in vain."""
+    for program, *_ in COMMANDS.values():
+        if program != "sacctmgr" and shutil.which(program) is None:
+            raise InputError(
+                f"there is no {program} on this machine",
+                "start the service where Slurm's commands are on the path",
+            )
+
+
+def _granted() -> Budget:
+    """Requests for an order. Raises EngineError, and InputError where the queue has none."""
+    from fairlead.engines.slurm.budget import budget_for
+
     kind = setting("PriorityType")
     if kind != MULTIFACTOR:
         raise InputError(
             f"the cluster has PriorityType={kind}, which knows no site factor",
             f"--mode order needs PriorityType={MULTIFACTOR} in slurm.conf",
         )
-    from fairlead.engines.slurm.budget import budget_for
-    from fairlead.engines.slurm.orderer import Orderer
-
-    budget = budget_for(setting("SlurmctldParameters"))
-    return Orderer(every, ask, cluster_name, budget=budget, partition=partition)
-
-
-def _placer(every: int, state: Path, partition: str) -> Engine:
-    from fairlead.engines.slurm.placing.controller import Commands
-    from fairlead.engines.slurm.placing.placer import Placer
-
-    most = int(setting("MaxJobCount"))
-    # Ends are to be known soon: who waits for a place waits for them.
-    return Placer(state, partition, min(every, SECOND), Commands(), most - most // RESERVE)
+    return budget_for(setting("SlurmctldParameters"))

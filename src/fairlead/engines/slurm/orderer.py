@@ -19,7 +19,8 @@ who has a factor is before all who have none."""
 
 
 class Orderer(Observer):
-    """As its base, and writes by `write` in the same thread, as many at once as the budget has.
+    """As its base, and writes by `write` in the same thread, as many at once as the `budget` has,
+    which is asked for before the first reading.
     What it wrote it remembers until it ends: another one begins by writing all of it again.
     `partition`: of jobs that may start in this one alone; None: of all."""
 
@@ -29,21 +30,26 @@ class Orderer(Observer):
         asked: Ask = ask,
         cluster: Callable[[], str] = lambda: "",
         write: Callable[[Factors], None] = write_factors,
-        budget: Budget | None = None,
+        budget: Callable[[], Budget] = Budget,
         partition: str | None = None,
+        identity: str | None = None,
     ) -> None:
-        self._partition = partition
-        self._write, self._budget = write, budget or Budget()
+        self._partition, self._granted = partition, budget
+        self._write, self._budget = write, Budget(0)
         self._priorities: dict[str, int] = {}  # as they were read first after a factor was written
         self._line: tuple[str, ...] = ()
         self._known: dict[str, int] = {}
         self._refusal = ""
-        super().__init__(every, asked, cluster)
+        super().__init__(every, asked, cluster, identity)
 
     def order(self, jobs: Sequence[str]) -> None:
         with self._lock:
             self._line = tuple(jobs)
         self._todo.set()
+
+    def _meet(self) -> str:
+        self._budget = self._granted()
+        return super()._meet()
 
     def _read(self) -> View:
         view = super()._read()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_of
 from fairlead.engines.slurm.reading.parse import amounts, mebibytes
@@ -134,17 +135,21 @@ def held_by(job: SlurmJob, picture: Picture) -> str:
 
 
 def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> None:
-    """Takes an equal part of what a job holds from each of its nodes."""
-    count = max(1, job.running_on)
+    """Takes what a job holds from each of its nodes: by its cores there, where Slurm says them, and
+    of devices an equal part."""
+    count, cores = max(1, job.running_on), dict(job.cores)
+    total = sum(cores.values())
     gpus = sum(each.count for each in job.per_job) + count * sum(e.count for e in job.per_node)
     gpus += job.tasks * sum(each.count for each in job.per_task)
     whole = "--exclusive" in job.beyond
     for index, node in enumerate(nodes):
         if node.name in names:
+            part = Fraction(cores.get(node.name, 0), total) if total else Fraction(1, count)
+            memory = Fraction(1, job.nodes) if job.memory_of_node else part
             nodes[index] = SlurmNode(
                 node.name,
-                0 if whole else max(0, node.cpus - -(-job.cpus // count)),
-                0 if whole else max(0, node.memory - -(-job.memory // count)),
+                0 if whole else max(0, node.cpus - ceil(job.cpus * part)),
+                0 if whole else max(0, node.memory - ceil(job.memory * memory)),
                 node.features,
                 tuple(
                     type(each)(

@@ -297,10 +297,10 @@ def _end(job: SlurmJob, part: Part) -> PartEnd:
 def _count_as_taken(draft: _Draft, job: SlurmJob, why: str) -> None:
     names = [node.name for node in draft.shown if node.name in _nodes_of(job)]
     take_from(job, names, draft.shown)
-    draft.notes.append(
-        f"{called(job)} is not understood: {why}; it counts as taken on"
-        f" {', '.join(compress(names)) or 'no node that is there'}"
-    )
+    taken = f"it counts as taken on {', '.join(compress(names)) or 'no node that is there'}"
+    draft.notes.append(f"{called(job)} is not understood: {why}; {taken}")
+    tenant = tenant_of(job.user, job.account) or None
+    draft.apart[str(_number(job))] = Apart(tenant, f"it is not understood: {why}; {taken}", True)
     for name in names:
         said = f"job {job.number} is not understood ({why}) and counts as taken"
         draft.problems[name] = "; ".join(filter(None, (draft.problems.get(name, ""), said)))

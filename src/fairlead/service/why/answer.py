@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from fairlead.engines.observing import Apart
 from fairlead.model.errors import InputError
 from fairlead.model.words import timespan
 from fairlead.scheduling.core import Core
@@ -132,7 +133,8 @@ class WhyJob:
         return tuple(said)
 
     def _claims_nothing(self) -> str:
-        return f"{self.job} of {self.tenant} waits, and has no part in the shares now"
+        does = "runs" if self.state is JobState.RUNNING else "waits"
+        return f"{self.job} of {self.tenant} {does}, and has no part in the shares now"
 
     def _stands(self) -> str:
         kinds = [(count, _WORDS[state]) for state in TaskState if (count := self.counts[state])]
@@ -202,10 +204,10 @@ def take(
     return replace(taken, exact=watch.exact, since=watch.since(job.tenant))
 
 
-def apart(time: int, job: str, tenant: str | None, why: str) -> Taken:
-    """A job that another scheduler holds itself: it is in no record."""
-    none = (0,) * len(TaskState)
-    return Taken(WhyJob(time, job, tenant or job, JobState.PENDING, none, said=why), None, job, {})
+def apart(time: int, job: str, held: Apart) -> Taken:
+    """A job that another scheduler holds, or runs, itself: it is in no record."""
+    none, state = (0,) * len(TaskState), JobState.RUNNING if held.runs else JobState.PENDING
+    return Taken(WhyJob(time, job, held.tenant or job, state, none, said=held.why), None, job, {})
 
 
 def explained(taken: Taken) -> WhyJob:

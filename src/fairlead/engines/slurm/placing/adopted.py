@@ -16,18 +16,21 @@ from dataclasses import dataclass, field, replace
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.observing import Apart, Part, SeenJob, View
 from fairlead.engines.slurm.placing.batch import claimed
+from fairlead.engines.slurm.placing.marks import (
+    Key,
+    as_asked,
+    called,
+    mark_of,
+    put_back,
+    release,
+)
 from fairlead.engines.slurm.placing.nodes import still_waits
 from fairlead.engines.slurm.placing.tasks import BOUNCE
-from fairlead.engines.slurm.reading.values import Picture, SlurmJob
-from fairlead.engines.slurm.translation import OWN_HOLD, QUEUED, RUNNING
+from fairlead.engines.slurm.reading.values import ASKING, Picture, SlurmJob
+from fairlead.engines.slurm.translation import IMPOSSIBLE, OWN_HOLD, QUEUED, RUNNING
 from fairlead.engines.slurm.viewing import DELAYED, SECOND, Viewer
 from fairlead.model.names import expand_all
 from fairlead.model.words import timespan
-
-MARK = re.compile(r"fairlead:([0-9]+):asked=([^;]*);?(.*)")
-"""The administrator's comment of what was released: how often it had been given back to the queue,
-the nodes that its user asked for, since those that were chosen are in their place, and what the
-comment was before."""
 
 AT_ONCE = 300
 """Jobs that are released by one command."""
@@ -48,15 +51,13 @@ TURN = "Slurm holds it until Fairlead releases it to a node"
 
 TAKEN = "what it holds counts as taken"
 
-Key = tuple[int, str]
-"""Slurm's number of a job or an array, and the element; empty where it is in no array."""
-
 
 @dataclass
 class Given:
     """A part that was launched and is not over: its attempts, each with its machine. `sent`: when
     its release was sent; None: it is still to be. `started`: when it did, in microseconds, 0 before
-    that. `leaving`: why it is to be held again. `told`: the reading after which it was held.
+    that. `leaving`: why it is to be held again. `told`: the reading after which it was held. `as_`:
+    what it was when it was released. `beyond`: it runs on more nodes than these.
     """
 
     name: str
@@ -66,6 +67,8 @@ class Given:
     started: int = 0
     leaving: str = ""
     told: int = 0
+    as_: SlurmJob | None = None
+    beyond: bool = False
 
 
 class Adopted:
@@ -160,7 +163,7 @@ class Adopted:
             elif job.running:
                 where = ", ".join(sorted({node for part in job.running for node in part.machines}))
                 why = f"it runs, and was not released here: {TAKEN} on {where}"
-                apart[name] = Apart(job.job.tenant, why)
+                apart[name] = Apart(job.job.tenant, why, runs=True)
         self._over.clear()
         return replace(seen, nodes=(), jobs=jobs, apart=apart, notes=())
 
@@ -169,7 +172,7 @@ class Adopted:
         return {
             job.number
             for key, given in self._given.items()
-            if given.started and (job := self._row(key)) is not None
+            if given.started and not given.beyond and (job := self._row(key)) is not None
         }
 
     def lines(self, room: int) -> list[str]:
@@ -189,12 +192,12 @@ class Adopted:
                     continue
                 room -= bool(job.which)
                 released += 1
-                given.sent = self._clock()
-                found += _release(key, job, given)
+                given.sent, given.as_ = self._clock(), as_asked(job)
+                found += release(key, given.as_, given.machines)
             elif given.told != self._readings and job.priority and _is_to_be_held(given):
                 # One that runs, too: where Slurm gives it back to the queue, it waits for its turn.
                 given.told = self._readings
-                found.append(f"uhold {_called(key)}")
+                found.append(f"uhold {called(key)}")
         if self._told != self._readings:
             self._told = self._readings
             found += self._put_back()
@@ -202,15 +205,10 @@ class Adopted:
 
     def _put_back(self) -> list[str]:
         """Lines by which jobs that wait and were released once are held, as their users asked."""
-        found = []
-        for key, job in self._rows.items():
-            mark = _mark(job)
-            if key not in self._given and still_waits(job) and mark is not None:
-                asked, before = mark[2], mark[3]
-                found += [f"uhold {_called(key)}"] if job.priority else []
-                back = f"ReqNodeList={asked} AdminComment={before}"
-                found.append(f"update JobId={_called(key)} {back}")
-        return found
+        waiting = ((key, job) for key, job in self._rows.items() if still_waits(job))
+        return [
+            line for key, job in waiting if key not in self._given for line in put_back(key, job)
+        ]
 
     def _goes_on(self, key: Key, given: Given, job: SlurmJob | None) -> bool:
         """Whether it is as it was launched, or on its way there."""
@@ -221,22 +219,36 @@ class Adopted:
         if job.state not in RUNNING:
             self._over[key] = given
             return False
-        if _nodes(job.node_list) != set(given.machines):
+        where, placed = _nodes(job.node_list), set(given.machines)
+        released = mark_of(job) is not None and _nodes(job.required) == placed
+        shrunk = bool(given.started) and where < placed
+        if not (where == placed or shrunk or released):
             self._tell(
-                f"job {_called(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
+                f"job {called(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
                 f" place it: {TAKEN}"
             )
             return False
+        # It is its tenant's share as it was placed, on whatever nodes Slurm lets it run: what lies
+        # on others counts as taken beside it, and what its owner gave away is his until it is over.
+        given.beyond = not where <= placed
+        if given.beyond:
+            self._tell(
+                f"job {called(key)} ({job.name}) runs on {job.node_list}, more nodes than Fairlead"
+                f" placed it on: {TAKEN}, beside its share"
+            )
         given.started, given.leaving = given.started or job.started * SECOND, ""
         return True
 
     def _goes_on_waiting(self, key: Key, given: Given, job: SlurmJob) -> bool:
         if not job.priority:
             if given.sent is not None and not given.leaving and not given.started:
+                if job.reason in IMPOSSIBLE:
+                    self._rest(key, job)
+                    return False
                 # Somebody held it, or Slurm did not take the release.
                 self._rests[key] = (self._clock() + BOUNCE, "it was released, and is held again")
             return given.sent is None and job.reason == OWN_HOLD
-        mark = _mark(job)
+        mark = mark_of(job)
         if given.sent is None or mark is None:
             return False  # somebody was quicker, and released it by hand
         if given.started or int(mark[1]) != job.restarts:
@@ -245,20 +257,30 @@ class Adopted:
             given.leaving = "slurmctld begins again with what was released before"
         own = job.reason not in QUEUED and job.reason != DELAYED
         late = self._clock() - given.sent > BOUNCE
-        if not given.leaving and (own or late):
-            given.leaving = f"it does not start on its node (Slurm says {job.reason or 'nothing'})"
-            self._tell(f"job {_called(key)} ({job.name}): {given.leaving}")
-            if own:
-                again = f"; it is tried again after {timespan(REST)}"
-                self._rests[key] = (self._clock() + REST, given.leaving + again)
+        if not given.leaving and own:
+            given.leaving = self._rest(key, job)
+        elif not given.leaving and late:
+            given.leaving = self._missed(key, job)
         return True
+
+    def _missed(self, key: Key, job: SlurmJob) -> str:
+        """Says that it does not start."""
+        why = f"it does not start on its node (Slurm says {job.reason or 'nothing'})"
+        self._tell(f"job {called(key)} ({job.name}): {why}")
+        return why
+
+    def _rest(self, key: Key, job: SlurmJob) -> str:
+        """The same, for a reason of Slurm's own that may last: it has no turn for a while."""
+        why = f"{self._missed(key, job)}; it is tried again after {timespan(REST)}"
+        self._rests[key] = (self._clock() + REST, why)
+        return why
 
     def _held(self, job: SlurmJob, picture: Picture) -> str:
         """Why a job has no turn, in a sentence; empty where it waits for one, or had it."""
         key = (job.array or job.number, job.element)
         if job.priority and key in self._given:
             return ""
-        if job.priority and _mark(job) is not None:
+        if job.priority and mark_of(job) is not None:
             return "it was given back to the queue, and is held again"
         if job.priority:
             return f"it was released by hand, and Slurm starts it (it says {job.reason or '-'})"
@@ -273,8 +295,8 @@ class Adopted:
         wait = job.eligible - self._clock()
         if wait > 0 and not job.restarts:
             return f"it is not to start before another {timespan(wait)} have passed"
-        if " " in job.remark or '"' in job.remark:
-            return "its AdminComment has blanks, which could not be put back: take them out"
+        if re.search(r"""[\s"'\\]""", job.remark):
+            return "its AdminComment has blanks or quotes, which could not be put back: clear it"
         return self._rests[key][1] if key in self._rests else ""
 
     def _launched(self, name: str, job: SeenJob, given: Sequence[tuple[str, Given]]) -> SeenJob:
@@ -308,13 +330,16 @@ class Adopted:
         return job.partitions == (self._partition,) and not ours
 
     def _as_asked(self, job: SlurmJob) -> SlurmJob:
-        """A job as its user asked for it. What was launched lies on its nodes as it was placed."""
+        """A job as its user asked for it. What was launched is what it was then, and lies on its
+        nodes as it was placed."""
         key = (job.array or job.number, job.element)
         given = self._given.get(key) or self._over.get(key)
-        mark = _mark(job)
-        if mark is not None:
-            job = replace(job, required=mark[2])
-        if given is not None and not still_waits(job):
+        job = as_asked(job)
+        if given is None:
+            return job
+        if given.as_ is not None:
+            job = replace(job, **{name: getattr(given.as_, name) for name in ASKING})
+        if not still_waits(job):
             cores = Counter(given.machines)
             job = replace(job, node_list=",".join(cores), cores=tuple(cores.items()))
         return job
@@ -345,26 +370,5 @@ def _nodes(text: str) -> set[str]:
     return set(expand_all([text])) if text else set()
 
 
-def _called(key: Key) -> str:
-    """A job or an element as `scontrol` names it."""
-    return f"{key[0]}_{key[1]}" if key[1] else str(key[0])
-
-
 def _is_to_be_held(given: Given) -> bool:
     return bool(given.started or given.leaving)
-
-
-def _mark(job: SlurmJob) -> re.Match[str] | None:
-    """The words that were written on a job when it was released; None where it has none."""
-    return MARK.fullmatch(job.remark)
-
-
-def _release(key: Key, job: SlurmJob, given: Given) -> list[str]:
-    mark = _mark(job)
-    asked, before = (job.required, job.remark) if mark is None else (mark[2], mark[3])
-    words = [f"update JobId={_called(key)}", f"ReqNodeList={','.join(Counter(given.machines))}"]
-    remark = f"fairlead:{job.restarts}:asked={asked}{f';{before}' if before else ''}"
-    words.append(f"AdminComment={remark}")
-    if job.restarts:  # it was given back to the queue, and would wait for minutes
-        words.append("StartTime=now")
-    return [" ".join(words), f"release {_called(key)}"]

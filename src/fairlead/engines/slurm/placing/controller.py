@@ -11,22 +11,10 @@ from typing import Protocol
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.people import Person
-from fairlead.engines.slurm.reading.commands import PATIENCE
+from fairlead.engines.slurm.reading.commands import PATIENCE, passes
 from fairlead.engines.slurm.reading.reader import Reader
 from fairlead.engines.slurm.reading.values import Picture
 from fairlead.model.errors import FairleadError, InputError
-
-PASSING = (
-    *(
-        "Unable to contact slurm controller",
-        "Socket timed out",
-        "temporarily",
-        "Transport endpoint",
-    ),
-    *("Zero Bytes were transmitted", "Communication connection failure", "Connection refused"),
-    *("controller not responding", "Slurm backup controller in standby"),
-)
-"""Words of refusals that say nothing of the job: the same is asked again later."""
 
 NO_RIGHT = ("Access/permission denied", "Unspecified error")
 """Words of Slurm, and of `job_submit.lua`, where a user may not do this, whatever the job."""
@@ -79,7 +67,7 @@ class Commands:
         done = _run(("sbatch", *job.words, *who), job.script)
         said = " ".join(done.stderr.split())
         if done.returncode:
-            if any(each in said for each in PASSING):
+            if passes(said):
                 raise EngineError(f"sbatch failed: {said[-300:]}")
             raise RefusedError(said.rpartition("sbatch: error: ")[2][-300:] or "it says nothing")
         number = re.match(r"[0-9]+", done.stdout)
@@ -91,14 +79,14 @@ class Commands:
         if not lines:
             return True
         done = _run(("scontrol",), "".join(f"{line}\n" for line in lines))
-        if any(each in done.stderr for each in PASSING):
+        if passes(done.stderr):
             raise EngineError(f"scontrol failed: {done.stderr.strip()[-300:]}")
         return not any(each in done.stderr for each in NO_RIGHT)
 
     def cancel(self, numbers: Sequence[int]) -> None:
         if numbers:
             done = _run(("scancel", "--quiet", *map(str, numbers)), "")
-            if any(each in done.stderr for each in PASSING):
+            if passes(done.stderr):
                 raise EngineError(f"scancel failed: {done.stderr.strip()[-300:]}")
 
 

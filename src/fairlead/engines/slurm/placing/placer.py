@@ -25,9 +25,10 @@ from fairlead.engines.observing import View
 from fairlead.engines.slurm.placing.controller import Controller
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import nodes_of
-from fairlead.engines.slurm.placing.rounds import Rounds
+from fairlead.engines.slurm.placing.rounds import Allowance, Rounds
 from fairlead.engines.slurm.placing.tasks import Phase, Task
-from fairlead.model.errors import InputError
+from fairlead.engines.slurm.reading.commands import AwayError
+from fairlead.model.errors import FairleadError, InputError
 
 SECOND = 1_000_000
 
@@ -48,7 +49,9 @@ class Placer:
     """Tasks are jobs in one `partition`, where users' own wait beside them (`Adopts`). A thread
     makes a round each `every` microseconds: it submits, releases, cancels, and reads how Slurm's
     jobs are; without `threaded`, who drives it calls `go_round`. `state`: the service's folder,
-    which the nodes must see by the same path."""
+    which the nodes must see by the same path. `allowance`: asked for before the first reading.
+    That one is made at once: raises EngineError, and InputError where there is no such partition.
+    Where slurmctld is only away, the thread waits for it."""
 
     name = "slurm"
 
@@ -58,7 +61,7 @@ class Placer:
         partition: str,
         every: int,
         controller: Controller,
-        limit: int,
+        allowance: Callable[[], Allowance],
         threaded: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -68,13 +71,17 @@ class Placer:
             self._folder = Folder(state / "slurm", state.with_name(f"{state.name}.slurm"))
         self.identity, self._kept = f"slurm:{self._folder.identity}", not self._folder.new
         self._lock, self._rounds_lock = RLock(), Lock()
-        self._rounds = Rounds(self._folder, controller, partition, limit, self._lock, clock)
+        self._rounds = Rounds(self._folder, controller, partition, self._lock, clock)
         self._tasks = self._rounds.tasks
+        self._allowance, self._begun = allowance, False
         self._ready, self._owner = False, 0
         self._failure: EngineError | None = None
         self._wake: Callable[[], None] = lambda: None
         self._todo, self._closed = Event(), False
-        self._check_partition()
+        try:
+            self._begin()
+        except AwayError as error:
+            self._failure = error
         self._thread = Thread(target=self._go_on, name="slurm", daemon=True) if threaded else None
         if self._thread is not None:
             self._thread.start()
@@ -84,7 +91,7 @@ class Placer:
 
     def nodes(self) -> Sequence[Node]:
         with self._lock:
-            assert self._rounds.picture is not None
+            self._check_begun()
             return nodes_of(self._rounds.picture, self._partition, self._rounds.ours())
 
     def adopted(self) -> View | None:
@@ -156,6 +163,7 @@ class Placer:
 
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self._ready = False
+        self._check_begun()
         with self._rounds_lock, self._lock, _disk_trouble():
             self._owner = max(owner, self._owner)
             self._folder.take(self._owner)
@@ -205,6 +213,10 @@ class Placer:
             self._todo.clear()
             if self._closed:
                 return
+            if not self._begun:
+                self._begin_late()
+                due = time.monotonic() + self._every
+                continue
             reading = time.monotonic() >= min(due, self._rounds.due())
             began = time.thread_time()
             self.go_round(reading)
@@ -217,9 +229,25 @@ class Placer:
         if not self._ready:
             raise EngineError("reconcile comes first")
 
-    def _check_partition(self) -> None:
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise EngineError(str(self._failure))
+
+    def _begin_late(self) -> None:
+        """Reads for the first time, where slurmctld was away before."""
+        try:
+            self._begin()
+            failure = None
+        except FairleadError as error:
+            failure = error if isinstance(error, EngineError) else EngineError(str(error))
+        with self._lock:
+            self._failure = failure
+        self._wake()
+
+    def _begin(self) -> None:
         """Reads for the first time. Raises EngineError, and InputError where there is no such
         partition."""
+        self._rounds.allowance = self._allowance()
         picture = self._rounds.picture = self._controller.read()
         names = sorted({name for node in picture.nodes for name in node.partitions})
         if self._partition not in names:
@@ -227,3 +255,4 @@ class Placer:
                 f'Slurm has no partition "{self._partition}" with nodes',
                 f"it has {', '.join(names)}",
             )
+        self._begun = True

@@ -3,9 +3,11 @@ Slurm says of all jobs becomes reports."""
 
 from __future__ import annotations
 
+import os
+import pwd
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import RLock
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost
@@ -31,8 +33,15 @@ DELAY = 60.0
 """Seconds until a file that a node wrote is seen here: a shared file system keeps what it knew."""
 
 
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The part of Slurm that may be used. `jobs`: that slurmctld may have, with those of others."""
+
+    jobs: int
+
+
 class Rounds:
-    """`picture`: Slurm as it was read last. `limit`: jobs that slurmctld may have. Methods raise
+    """`picture`: Slurm as it was read last. Methods raise
     EngineError and OSError; `lock` is held where tasks change, and never while Slurm is asked."""
 
     def __init__(
@@ -40,13 +49,12 @@ class Rounds:
         folder: Folder,
         controller: Controller,
         partition: str,
-        limit: int,
         lock: RLock,
         clock: Callable[[], float],
     ) -> None:
         self.tasks, self.picture = Tasks(), Picture("", "", (), (), (), frozenset())
         self._folder, self._controller, self._partition = folder, controller, partition
-        self._limit, self._lock, self._clock = limit, lock, clock
+        self.allowance, self._lock, self._clock = Allowance(0), lock, clock
         self._rows: dict[int, tuple[Attempt, SlurmJob]] = {}  # with a claim of this engine
         self._faults: list[str] = []
         self._told: set[str] = set()
@@ -131,7 +139,7 @@ class Rounds:
     def _release(self) -> None:
         """Releases users' own jobs whose turn it is."""
         with self._lock:
-            lines = self.adopted.lines(self._limit - len(self.picture.jobs))
+            lines = self.adopted.lines(self.allowance.jobs - len(self.picture.jobs))
         if not self._controller.change(lines):
             with self._lock:
                 self._tell(
@@ -160,6 +168,8 @@ class Rounds:
         note = self._folder.note(attempt)
         known, job = self._rows.get(note.number, (None, None))
         job = job if known == attempt else rows.get(attempt)
+        if job is not None and assignment is not None and not _is_its_users(job, assignment):
+            job = None  # anybody may write a claim into a comment, and would get its turn by it
         task = Task(attempt, assignment, Phase.GIVEN, since=self._clock())
         task.number = note.number if job is None else job.number
         task.stopped = Cause(note.stopped) if note.stopped else None
@@ -178,12 +188,13 @@ class Rounds:
         return job if attempt == task.attempt else None
 
     def _submit(self) -> None:
-        room = self._limit - len(self.picture.jobs)
+        most = self.allowance.jobs
+        room = most - len(self.picture.jobs)
         with self._lock:
             waiting = self.tasks.of(Phase.QUEUED)
         for task in waiting:
             if room <= 0:
-                return self._tell(f"Slurm has {self._limit} jobs, its MaxJobCount: others wait")
+                return self._tell(f"Slurm has {most} jobs, its MaxJobCount: others wait")
             with self._lock:
                 if task.phase is not Phase.QUEUED:
                     continue
@@ -348,3 +359,8 @@ class Rounds:
         if fault not in self._told:
             self._told = {*list(self._told)[-1000:], fault}
             self._faults.append(fault)
+
+
+def _is_its_users(job: SlurmJob, assignment: Assignment) -> bool:
+    """Whether it was submitted as the user of the task, or as the service's own."""
+    return job.user in ("", assignment.user or pwd.getpwuid(os.geteuid()).pw_name)

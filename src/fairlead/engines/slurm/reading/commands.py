@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,23 @@ OPTIONAL = frozenset({"accounts.txt"})
 PATIENCE = 60
 """Seconds that a command may take. What slurmctld takes with very many jobs was not measured."""
 
+PASSING = (
+    *("Unable to contact slurm controller", "Socket timed out", "temporarily"),
+    *("Transport endpoint", "Zero Bytes were transmitted", "Communication connection failure"),
+    *("Connection refused", "controller not responding", "Rate limit exceeded"),
+    "Slurm backup controller in standby",
+)
+"""Words of refusals that say nothing of what was asked for: the same is asked again later."""
+
+
+class AwayError(EngineError):
+    """slurmctld does not answer now; the text says it in Slurm's words."""
+
+
+def passes(said: str) -> bool:
+    """Whether a refusal in these words is only for now."""
+    return any(each in said for each in PASSING)
+
 
 def run(command: tuple[str, ...]) -> str:
     """A command's output. Raises EngineError, in a sentence, where it is absent or fails."""
@@ -50,11 +68,22 @@ def run(command: tuple[str, ...]) -> str:
             " give saved outputs with --from"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise EngineError(f"{' '.join(command)} took more than {PATIENCE} s") from error
+        raise AwayError(f"{' '.join(command)} took more than {PATIENCE} s") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise EngineError(f"{' '.join(command)} failed: {said[-1] if said else 'it says nothing'}")
+        said = done.stderr.decode("utf-8", "replace").strip()
+        last = said.splitlines()[-1] if said else "it says nothing"
+        failed = AwayError if passes(said) else EngineError
+        raise failed(f"{' '.join(command)} failed: {last}")
     return done.stdout.decode("utf-8", "replace")
+
+
+def setting(name: str) -> str:
+    """A setting of the cluster's slurm.conf. Raises EngineError and InputError."""
+    said = run(("scontrol", "show", "config"))
+    found = re.search(rf"^{name}\s*=\s*(\S+)", said, re.MULTILINE)
+    if found is None:
+        raise InputError(f"`scontrol show config` has no {name}", "is it Slurm's scontrol?")
+    return found[1]
 
 
 def command_for(name: str, version: str) -> tuple[str, ...]:

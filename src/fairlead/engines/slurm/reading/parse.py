@@ -22,8 +22,9 @@ NODE_FIELDS = (
 JOB_FIELDS = (
     *("job_id", "array_job_id", "array_task_id", "array_task_string", "array_max_tasks", "name"),
     *("user_name", "account", "cluster", "job_state", "state_reason", "partition", "node_count"),
-    *("max_nodes", "tasks", "cpus", "tres_req_str", "tres_per_job", "tres_per_node"),
-    *("tres_per_task", "tres_per_socket", "features", "required_nodes", "excluded_nodes"),
+    *("max_nodes", "minimum_cpus_per_node", "tasks", "cpus", "tres_req_str", "tres_per_job"),
+    *("tres_per_node", "tres_per_task", "tres_per_socket"),
+    *("features", "required_nodes", "excluded_nodes"),
     *("time_limit", "nodes", "shared", "licenses", "resv_name", "het_job_id", "burst_buffer"),
     *("cluster_features", "contiguous", "memory_per_node", "cpus_per_tres"),
     *("start_time", "end_time", "exit_code", "priority", "job_resources", "restart_cnt"),
@@ -37,6 +38,14 @@ RECORDED = ("22.05", "24.11", "26.05")
 """The versions whose outputs were recorded, and are read."""
 
 PENDING, COMPLETING = "PENDING", "COMPLETING"
+
+STATES: Mapping[str, str] = {
+    **dict.fromkeys(("SPECIAL_EXIT", "REQUEUE_HOLD", "REQUEUED", "RESV_DEL_HOLD"), PENDING),
+    "RESIZING": "RUNNING",
+    "STAGE_OUT": COMPLETING,
+}
+"""Flags that 22.05 writes in the place of a job's state, and the state that each goes with: a job
+that was given back to the queue and held there (`requeuehold State=SpecialExit`) is not over."""
 
 Known = dict[int, tuple[Row, SlurmJob]]
 """Rows of jobs by their numbers, without what changes all the time, and what was made of them."""
@@ -229,7 +238,11 @@ def _job(row: Row) -> SlurmJob:
         beyond.append("--contiguous")
     states = _words(row.get("job_state"))  # in newer versions with flags beside it
     state = COMPLETING if COMPLETING in states else next(iter(states), "")
-    tasks, most = max(1, _number(row.get("tasks"))), _number(row.get("max_nodes"))
+    state = STATES.get(state, state)
+    tasks = max(1, _number(row.get("tasks")))
+    # Of a pending job `node_count` is Slurm's estimate, and not what it asks for.
+    nodes = int(asked.get("node", 0)) or max(1, _number(row.get("node_count")))
+    cpus = int(asked.get("cpu", 0)) or _number(row.get("cpus"))
     waits = state == PENDING  # then Slurm's times are estimates
     return SlurmJob(
         number=_number(row.get("job_id")),
@@ -241,13 +254,12 @@ def _job(row: Row) -> SlurmJob:
         account=_text(row, "account"),
         state=state,
         reason=_text(row, "state_reason"),
-        partitions=_words(row.get("partition")),
-        # Of a pending job `node_count` is Slurm's estimate, and not what it asks for.
-        nodes=int(asked.get("node", 0)) or max(1, _number(row.get("node_count"))),
+        partitions=tuple(dict.fromkeys(_words(row.get("partition")))),  # `-p fair,fair` is one
+        nodes=nodes,
         running_on=max(1, _number(row.get("node_count"))) if _text(row, "nodes") else 0,
-        most_nodes=0 if most >= tasks else most,  # more nodes than tasks: as where none is set
+        most_nodes=_number(row.get("max_nodes")),
         tasks=tasks,
-        cpus=int(asked.get("cpu", 0)) or _number(row.get("cpus")),
+        cpus=max(cpus, nodes * _number(row.get("minimum_cpus_per_node"))),
         cpus_per_gpu=sum(e.count for e in gres(_text(row, "cpus_per_tres")) if e.kind == "gpu"),
         memory=mebibytes(asked.get("mem", "0")),
         memory_of_node=bool(_number(row.get("memory_per_node"))),

@@ -41,8 +41,8 @@ class SlurmJob:
     """A job, or those elements of an array that one row stands for (`elements` of them).
 
     `number`: its own; `array`: that of its array, 0 where it is in none. `nodes`: the least number
-    that it asks for; `most_nodes` 0 where it sets none; `running_on`: the number that it has.
-    `cpus` and `memory` (MiB) are of all its nodes together; `memory_of_node`: it asked for the
+    that it asks for; `most_nodes` 0 where it sets none, or runs; `running_on`: the number that it
+    has. `cpus` and `memory` (MiB) are of all its nodes together; `memory_of_node`: it asked for the
     latter by node. `node_list`: where it runs, as Slurm writes it; `cores`: how many it has on each
     of these. `element`: which one of its array it is, where the row stands for one; `which`: which
     ones, where it stands for several. Times are in seconds, 0 where it has not begun or ended;
@@ -91,6 +91,14 @@ class SlurmJob:
     depends: str = ""
     eligible: int = 0
     remark: str = ""
+
+
+ASKING = (
+    *("user", "account", "partitions", "nodes", "most_nodes", "tasks", "cpus", "cpus_per_gpu"),
+    *("memory", "memory_of_node", "per_job", "per_node", "per_task", "features", "required"),
+    *("excluded", "beyond"),
+)
+"""The fields by which a job says whose it is and what it asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,9 +160,11 @@ def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken
         job = array  # of an element, as Slurm has it, the array
     held = view.apart.get(job)
     if held is not None and may_see(view, caller, held.tenant):
-        return apart(_time(view, now), job, held.tenant, held.why)
+        return apart(_time(view, now), job, held)
     record = own(view, caller, job)
     said, time = view.said(record.name), _time(view, now)
+    if view.trouble and not (record.over or record.cancelled):
+        said = f"{said + '; ' if said else ''}nothing new starts now: {view.trouble}"
     return take(time, view.records, view.core, view.watch, record.id, caller=caller, beside=said)
 
 

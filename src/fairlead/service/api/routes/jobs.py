@@ -190,9 +190,11 @@ def find_job(view: ServiceView, caller: Caller, name: str) -> JobRecord:
     In the loop's thread."""
     record = find(view.records, caller, name)
     if record is None:
+        hint = "a job that is forgotten is not known"
+        if view.trouble:
+            hint += f", nor one that came since the engine could not be reached: {view.trouble}"
         raise RefusalError(
-            ErrorKind.NOT_FOUND,
-            mistakes=[Mistake(f'there is no job "{name}"', "a job that is forgotten is not known")],
+            ErrorKind.NOT_FOUND, mistakes=[Mistake(f'there is no job "{name}"', hint)]
         )
     return record
 
