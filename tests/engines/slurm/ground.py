@@ -86,7 +86,12 @@ function slurm_job_submit(job, partition, uid)
     slurm.log_user("name this partition alone")
     return slurm.ERROR
   end
-  if one and not placers[uid] then job.priority = 0 end
+  if one and not placers[uid] then
+    if job.priority == 0 then
+      slurm.log_user("--hold means nothing in this partition: a job starts when it is its turn")
+    end
+    job.priority = 0
+  end
   return slurm.SUCCESS
 end
 

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.engines.slurm.placing.marks import put_back
+from fairlead.engines.slurm.reading.commands import COMMANDS
+from fairlead.engines.slurm.reading.parse import parse
+from fairlead.engines.slurm.reading.values import SlurmJob
 from tests.cli.live.place import until
 from tests.engines.slurm.ground import LUA, Ground
 
@@ -16,6 +20,8 @@ pytestmark = pytest.mark.slow
 
 USER = "nobody"
 """Somebody without any rights in Slurm."""
+
+READ = ("version.txt", "partitions.txt", "nodes.json", "jobs.json")
 
 SUBMIT = ("sbatch", "--parsable", "--output=/dev/null", "--wrap=true")
 
@@ -86,9 +92,44 @@ def test_a_user_who_gives_a_job_back_does_not_start_it_again(slurm: Ground) -> N
     until(lambda: priority(slurm, number).startswith("PENDING"))
     assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "StartTime=now")
     assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "ReqNodeList=d1")
-    assert attempted(slurm, "scontrol", "update", f"JobId={number}", "TimeLimit=5")
+    assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "TimeLimit=5")
     assert priority(slurm, number).startswith("PENDING")
     slurm.run("scancel", number)
+
+
+def test_a_user_does_not_start_what_slurm_found_impossible(slurm: Ground) -> None:
+    """Slurm takes such a job's priority away, and gives it back at a change of the wish."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can submit as another user")
+    number = slurm.run(*SUBMIT, "--partition=fair", "--tmp=100", user=USER).strip()
+    slurm.run("scontrol", given=f"update JobId={number} ReqNodeList=d2\nrelease {number}\n")
+    until(lambda: "BadConstraints" in slurm.run("squeue", "-h", "-j", number, "-o", "%r"))
+    assert not attempted(slurm, "scontrol", "update", f"JobId={number}", "MinTmpDiskNode=0")
+    assert priority(slurm, number).startswith("PENDING 0")
+    lines = put_back((int(number), ""), seen(slurm, number))
+    assert lines == []  # it has no mark
+    slurm.run("scontrol", given=f"update JobId={number} AdminComment=fairlead:0:asked=\n")
+    lines = put_back((int(number), ""), seen(slurm, number))
+    slurm.run("scontrol", given="".join(f"{line}\n" for line in lines))
+    found = seen(slurm, number)
+    assert (found.priority, found.reason, found.required) == (0, "JobHeldUser", "")
+    slurm.run("scancel", number)
+
+
+def seen(slurm: Ground, number: str) -> SlurmJob:
+    """A job as it is read."""
+    outputs = {name: slurm.run(*command) for name, command in COMMANDS.items() if name in READ}
+    (job,) = (job for job in parse(outputs).jobs if job.number == int(number))
+    return job
+
+
+def test_a_hold_that_means_nothing_is_said_to_its_owner(slurm: Ground) -> None:
+    asked = (*SUBMIT, "--partition=fair", "--hold")
+    done = subprocess.run(
+        asked, user=USER, env=slurm.environment, cwd="/", capture_output=True, text=True, check=True
+    )
+    assert "--hold means nothing in this partition" in done.stderr
+    slurm.run("scancel", done.stdout.strip())
 
 
 def test_the_how_to_shows_the_lines_that_are_tried_here() -> None:

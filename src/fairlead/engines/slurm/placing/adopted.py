@@ -47,7 +47,7 @@ BEYOND = (
     "; it waits until an administrator releases it (scontrol release), and counts as taken then"
 )
 
-TURN = "Slurm holds it until Fairlead releases it to a node"
+TURN = "Slurm holds it until Fairlead releases it to a node; a hold of its owner changes nothing"
 
 TAKEN = "what it holds counts as taken"
 
