@@ -1,6 +1,7 @@
 """What a queue of many jobs costs: `python -m tests.engines.slurm.load --jobs 10000`.
 
-Prints the processor time a minute of slurmctld alone, and with a service that observes, and orders.
+Prints the processor time a minute of slurmctld alone, and with a service that observes, and orders;
+with `--place`, of one that places them, which users have submitted into its partition.
 With `--rows 100000`: what one reading of so many rows costs, elements of an array that are jobs of
 their own.
 """
@@ -77,9 +78,9 @@ def measure(what: str, ground: Ground, seconds: int, service: psutil.Process | N
     print(said, flush=True)  # noqa: T201  a command of its own
 
 
-def submit(ground: Ground, jobs: int) -> None:
+def submit(ground: Ground, jobs: int, *more: str) -> None:
     """Submits so many jobs, each by itself."""
-    words = ("sbatch", "-o", "/dev/null", "--wrap=sleep 100000")
+    words = ("sbatch", "-o", "/dev/null", "--wrap=sleep 100000", *more)
     for number in range(0, jobs, AT_ONCE):
         several = [
             subprocess.Popen([*words, "-n", str(1 + (number + i) % 4)], stdout=subprocess.DEVNULL)
@@ -122,6 +123,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--seconds", type=int, default=180)
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--place", action="store_true")
     asked = parser.parse_args()
     ground = Ground(SETTINGS)
     try:
@@ -131,13 +133,14 @@ def main() -> None:
         if asked.rows:
             measure_rows(ground, asked.rows)
             return
-        submit(ground, asked.jobs)
+        submit(ground, asked.jobs, *(("-p", "fair", "--hold") if asked.place else ()))
+        modes = (("place", "--partition", "fair"),) if asked.place else (("observe",), ("order",))
         measure("alone", ground, asked.seconds, None)
         with tempfile.TemporaryDirectory() as state:
             os.environ["FAIRLEAD_STATE"] = state
-            for mode in ("observe", "order"):
+            for mode, *more in modes:
                 serve = ("serve", "--engine", "slurm", "--mode", mode, "--listen", "127.0.0.1:0")
-                subprocess.run([*FAIRLEAD, *serve, "--detach"], check=True)
+                subprocess.run([*FAIRLEAD, *serve, *more, "--detach"], check=True)
                 number = int((Path(state) / "process").read_text().split()[0])
                 time.sleep(SETTLES)
                 measure(mode, ground, asked.seconds, psutil.Process(number))

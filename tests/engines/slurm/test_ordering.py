@@ -147,6 +147,11 @@ def test_a_budget_grants_so_many_at_once_and_so_many_a_second() -> None:
     assert budget.take(20) == 8
     now[0] += 1000
     assert [budget.take(5), budget.take(100)] == [5, 25]
+    assert not budget.affords(3)
+    now[0] += 2
+    assert [budget.affords(3), budget.affords(3), budget.take(9)] == [True, False, 1]
+    now[0] += 1000
+    assert budget.affords(1000)  # as many as ever may be
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from fairlead.engines.interface import Attempt
+from fairlead.engines.slurm.budget import Budget
 from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.controller import Commands, Controller
+from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from tests.cli.live.place import until
-from tests.engines.slurm.bed import SlurmBed, fixture_bed
+from tests.engines.slurm.bed import SlurmBed, assign, fixture_bed
 from tests.engines.slurm.lives import lived
 from tests.engines.slurm.model import CPUS, SlurmModel
 from tests.engines.slurm.own_lives import live
@@ -39,7 +44,7 @@ def _do_not_hold_what_runs(patch: pytest.MonkeyPatch) -> None:
 
 
 def _put_nothing_back(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Adopted, "_put_back", lambda _: [])
+    patch.setattr(Adopted, "_put_back", lambda *_: [])
 
 
 def _forget_what_was_launched(patch: pytest.MonkeyPatch) -> None:
@@ -120,6 +125,45 @@ def story(hands: Hands) -> list[tuple[object, ...]]:
     found += [seen(array), seen(array, "1")]
     hands.slurm.cancel((array,))
     return found
+
+
+@dataclass
+class Counting(SlurmModel):
+    """Counts requests as `scontrol` makes them: it asks for what it holds or releases."""
+
+    requests: int = 0
+
+    def change(self, lines: Sequence[str]) -> bool:
+        self.requests += sum(1 if line.startswith("update") else 2 for line in lines)
+        return super().change(lines)
+
+
+def test_where_requests_are_limited_releases_wait_and_none_is_lost(tmp_path: Path) -> None:
+    """A budget of two releases at once, and one in three seconds."""
+    model = Counting()
+    allowance = Allowance(1000, Budget(6, 1.0, lambda: model.now))
+    engine = Placer(
+        tmp_path / "state", "fair", 1, model, lambda: allowance,
+        threaded=False, clock=lambda: model.now,
+    )  # fmt: skip
+    engine.reconcile([])
+    jobs = [model.user(1000) for _ in range(8)]
+    engine.go_round()
+    parts = [
+        assign(Attempt(number, 0, 1), "true", f"n{1 + number % 3}", name=str(number), part="")
+        for number in jobs
+    ]
+    engine.launch(parts)
+    running = [0]
+    began = model.now
+    while running[-1] < len(jobs):
+        engine.go_round()
+        model.pass_time(1)
+        running.append(sum(job.state == "RUNNING" for job in model.mind.jobs.values()))
+        assert model.requests <= 6 + (model.now - began)
+        assert model.now - began < 100
+    assert running[1] == 2
+    engine.close()
 
 
 def test_both_say_the_same(bed: SlurmBed) -> None:

@@ -1,4 +1,4 @@
-"""How many requests slurmctld is asked to serve for the order of its queue."""
+"""How many requests slurmctld is asked to serve, for the order of its queue and for releases."""
 
 from __future__ import annotations
 
@@ -29,18 +29,46 @@ class Budget:
 
     def take(self, wanted: int) -> int:
         """As many of the wanted ones as may be made now; they are then made."""
-        now = self._clock()
-        self._left = min(self.most, self._left + self.rate * (now - self._at))
-        self._at = now
+        self._fill()
         granted = min(wanted, int(self._left))
         self._left -= granted
         return granted
+
+    def affords(self, wanted: int) -> bool:
+        """Whether all of the wanted ones, or as many as ever may, may be made now; they are then
+        made."""
+        self._fill()
+        wanted = min(wanted, self.most)
+        if wanted > self._left:
+            return False
+        self._left -= wanted
+        return True
+
+    def _fill(self) -> None:
+        now = self._clock()
+        self._left = min(self.most, self._left + self.rate * (now - self._at))
+        self._at = now
+
+
+class Unlimited:
+    """Where slurmctld limits nobody."""
+
+    rate = float("inf")
+
+    def affords(self, wanted: int) -> bool:  # noqa: ARG002  all of them are
+        return True
+
+
+def is_limited(parameters: str) -> bool:
+    """Whether slurmctld with these `SlurmctldParameters` limits the requests of each user, which it
+    does of nobody who is root or its own user."""
+    return "rl_enable" in parameters.split(",")
 
 
 def budget_for(parameters: str) -> Budget:
     """The budget on a cluster with these `SlurmctldParameters`: where slurmctld limits the requests
     of each user (`rl_enable`), half of what it grants; the other half is for reading."""
-    if "rl_enable" not in parameters.split(","):
+    if not is_limited(parameters):
         return Budget()
 
     def limit(name: str, default: int) -> int:

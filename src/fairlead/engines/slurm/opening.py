@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,11 +46,13 @@ def open_slurm(
 
 
 def allowance() -> Allowance:
-    """The jobs that may be submitted there. Raises EngineError and InputError."""
+    """The jobs and requests that placing may have there. Raises EngineError and InputError."""
+    from fairlead.engines.slurm.budget import Unlimited, budget_for, is_limited
     from fairlead.engines.slurm.placing.rounds import Allowance
 
-    most = int(setting("MaxJobCount"))
-    return Allowance(most - most // RESERVE)
+    most, parameters = int(setting("MaxJobCount")), setting("SlurmctldParameters")
+    limited = is_limited(parameters) and os.geteuid() != 0
+    return Allowance(most - most // RESERVE, budget_for(parameters) if limited else Unlimited())
 
 
 def _check_commands() -> None:

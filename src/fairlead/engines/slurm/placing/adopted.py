@@ -35,6 +35,10 @@ from fairlead.model.words import timespan
 AT_ONCE = 300
 """Jobs that are released by one command."""
 
+RELEASING, HOLDING = 3, 2
+"""Requests of a release with the nodes, and of a hold: `scontrol` asks for a job that it holds or
+releases."""
+
 REST = 300.0
 """Seconds until a job is released again that Slurm did not start for reasons of its own."""
 
@@ -175,9 +179,10 @@ class Adopted:
             if given.started and not given.beyond and (job := self._row(key)) is not None
         }
 
-    def lines(self, room: int) -> list[str]:
+    def lines(self, room: int, affords: Callable[[int], bool] = lambda _: True) -> list[str]:
         """The lines of `scontrol` that are to be written now. `room`: elements that may become jobs
-        of their own, which an array's are once they are released."""
+        of their own, which an array's are once they are released. `affords`: whether so many more
+        requests may be made; what may not is written at a later call."""
         found: list[str] = []
         released = 0
         for key, given in self._given.items():
@@ -190,25 +195,35 @@ class Adopted:
                 if job.which and room <= 0:
                     self._tell("Slurm has as many jobs as it may (MaxJobCount): arrays wait")
                     continue
+                if not affords(RELEASING):
+                    continue
                 room -= bool(job.which)
                 released += 1
                 given.sent, given.as_ = self._clock(), as_asked(job)
                 found += release(key, given.as_, given.machines)
-            elif given.told != self._readings and job.priority and _is_to_be_held(given):
+            elif (
+                given.told != self._readings
+                and job.priority
+                and _is_to_be_held(given)
+                and affords(HOLDING)
+            ):
                 # One that runs, too: where Slurm gives it back to the queue, it waits for its turn.
                 given.told = self._readings
                 found.append(f"uhold {called(key)}")
         if self._told != self._readings:
             self._told = self._readings
-            found += self._put_back()
+            found += self._put_back(affords)
         return found
 
-    def _put_back(self) -> list[str]:
+    def _put_back(self, affords: Callable[[int], bool]) -> list[str]:
         """Lines by which jobs that wait and were released once are held, as their users asked."""
         waiting = ((key, job) for key, job in self._rows.items() if still_waits(job))
-        return [
-            line for key, job in waiting if key not in self._given for line in put_back(key, job)
-        ]
+        found: list[str] = []
+        for key, job in waiting:
+            lines = [] if key in self._given else put_back(key, job)
+            if lines and affords(HOLDING * len(lines)):
+                found += lines
+        return found
 
     def _goes_on(self, key: Key, given: Given, job: SlurmJob | None) -> bool:
         """Whether it is as it was launched, or on its way there."""

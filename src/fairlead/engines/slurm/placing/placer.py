@@ -35,6 +35,9 @@ SECOND = 1_000_000
 PART = 40
 """A round takes at most so small a part of the processor's time, whatever was asked for."""
 
+READING = 3
+"""Requests of a reading. Where requests are limited, they may be as many as all others together."""
+
 
 @contextmanager
 def _disk_trouble() -> Iterator[None]:
@@ -247,7 +250,8 @@ class Placer:
     def _begin(self) -> None:
         """Reads for the first time. Raises EngineError, and InputError where there is no such
         partition."""
-        self._rounds.allowance = self._allowance()
+        allowed = self._rounds.allowance = self._allowance()
+        self._every = max(self._every, READING / allowed.requests.rate)
         picture = self._rounds.picture = self._controller.read()
         names = sorted({name for node in picture.nodes for name in node.partitions})
         if self._partition not in names:

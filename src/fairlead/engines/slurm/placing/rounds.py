@@ -7,11 +7,12 @@ import os
 import pwd
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost
 from fairlead.engines.people import CannotRunError, person
+from fairlead.engines.slurm.budget import Budget, Unlimited
 from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
 from fairlead.engines.slurm.placing.controller import Controller, RefusedError, Submission
@@ -35,9 +36,11 @@ DELAY = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The part of Slurm that may be used. `jobs`: that slurmctld may have, with those of others."""
+    """The part of Slurm that may be used. `jobs`: that slurmctld may have, with those of others;
+    `requests`: to it, but for readings."""
 
     jobs: int
+    requests: Budget | Unlimited = field(default_factory=Unlimited)
 
 
 class Rounds:
@@ -139,7 +142,8 @@ class Rounds:
     def _release(self) -> None:
         """Releases users' own jobs whose turn it is."""
         with self._lock:
-            lines = self.adopted.lines(self.allowance.jobs - len(self.picture.jobs))
+            room = self.allowance.jobs - len(self.picture.jobs)
+            lines = self.adopted.lines(room, self.allowance.requests.affords)
         if not self._controller.change(lines):
             with self._lock:
                 self._tell(
@@ -195,6 +199,8 @@ class Rounds:
         for task in waiting:
             if room <= 0:
                 return self._tell(f"Slurm has {most} jobs, its MaxJobCount: others wait")
+            if not self.allowance.requests.affords(1):
+                return None
             with self._lock:
                 if task.phase is not Phase.QUEUED:
                     continue
