@@ -203,9 +203,11 @@ def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None
             (("--mincpus=8", "--exclude=v[1-2]"), "d3", 1),
             (("--partition=fair,fair",), "c1", 1),
         ):
-            job = site.submit(*words, LONG)
-            until(lambda job=job, where=where: site.state(job) == f"RUNNING 0 {where}")  # type: ignore[misc]
-            until(lambda job=job, count=count: tasks(shell, job) == {"running": count})  # type: ignore[misc]
+            asked = site.submit(*words, LONG)
+            until(lambda job=asked, where=where: site.state(job) == f"RUNNING 0 {where}")  # type: ignore[misc]
+            until(lambda job=asked, count=count: tasks(shell, job) == {"running": count})  # type: ignore[misc]
+        job = site.submit("--nodelist=c1", LONG)
+        until(lambda: site.state(job) == "RUNNING 0 c1")
         assert not site.user("update", f"JobId={job}", "NumNodes=1")
         # Given back to be held, 22.05 shows a flag in the place of its state: it is not over.
         assert site.user("requeuehold", "State=SpecialExit", job)

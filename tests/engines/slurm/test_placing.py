@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -168,9 +169,11 @@ def test_slurmctld_is_killed_and_nothing_is_lost_or_doubled(bed: SlurmBed) -> No
     bed.ground.run("scontrol", "update", "PartitionName=fair", "State=DOWN")
     engine.launch([ran])
     wait(bed, lambda: str(A) in numbers(bed))
-    bed.ground.run("scontrol", "reconfigure")  # it writes all down
-    saved = bed.ground.folder / "state" / "job_state"
-    wait(bed, lambda: saved.exists() and str(A).encode() in saved.read_bytes())
+    # It writes all down, nodes last, and seconds later: that other tests gave a node back, too.
+    before, saved = time.time(), bed.ground.folder / "state"
+    bed.ground.run("scontrol", "reconfigure")
+    wait(bed, lambda: (saved / "node_state").stat().st_mtime > before)
+    assert str(A).encode() in (saved / "job_state").read_bytes()
     bed.ground.run("scontrol", "update", "PartitionName=fair", "State=UP")
     engine.launch([new])
     until(lambda: bed.starts(A) == bed.starts(B) == 1)
@@ -216,7 +219,6 @@ def test_slurmctld_is_killed_and_nothing_is_lost_or_doubled(bed: SlurmBed) -> No
     # puts that node aside. So jobs that reach no node take them.
     held = ("sbatch", "--parsable", "--hold", "-p", "main", "-o", "/dev/null", "--wrap", "true")
     until(lambda: int(bed.ground.run(*held)) > last)
-    # It has also lost that jobs of other tests were cancelled, and may have put the node aside.
     bed.ground.run("scancel", "-u", "root")
     if "drain" in bed.ground.run("sinfo", "-h", "-n", "c1", "-O", "StateLong"):
         bed.ground.run("scontrol", "update", "NodeName=c1", "State=RESUME")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import resource
 import time
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
@@ -20,17 +19,10 @@ from fairlead.engines.interface import (
 from fairlead.engines.observing import Priority, View
 from fairlead.engines.slurm.reading.commands import AwayError, ask, setting
 from fairlead.engines.slurm.reading.priority import priority_of
-from fairlead.engines.slurm.reading.reader import Ask, Reader
+from fairlead.engines.slurm.reading.reader import Ask, Reader, pause, spent
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
-
-PART = 40
-"""Readings take at most so small a part of the time, whatever was asked for, and so do Slurm's
-commands with them: with very many jobs there are fewer readings."""
-
-SMALL = 0.2
-"""Seconds of processor time that a reading may take without being made less often for it."""
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +158,7 @@ class Observer:
                 self._todo.clear()
                 self._act()
                 continue
-            began = _spent()
+            began = spent()
             view, failure = None, None
             try:
                 if self._view is None:
@@ -174,8 +166,7 @@ class Observer:
                 view = self._read()
             except FairleadError as error:
                 failure = error
-            took = _spent() - began
-            due = time.monotonic() + max(self._every, PART * (took - SMALL))
+            due = time.monotonic() + pause(self._every, spent() - began)
             with self._lock:
                 self._failure = failure
                 if view is not None:
@@ -184,12 +175,6 @@ class Observer:
 
     def _act(self) -> None:
         """Does what there is to do between two readings: nothing, where it only observes."""
-
-
-def _spent() -> float:
-    """Seconds of processor time of this thread, and of commands that ended."""
-    commands = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.thread_time() + commands.ru_utime + commands.ru_stime
 
 
 def cluster_name() -> str:

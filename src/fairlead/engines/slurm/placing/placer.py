@@ -28,12 +28,10 @@ from fairlead.engines.slurm.placing.nodes import nodes_of
 from fairlead.engines.slurm.placing.rounds import Allowance, Rounds
 from fairlead.engines.slurm.placing.tasks import Phase, Task
 from fairlead.engines.slurm.reading.commands import AwayError
+from fairlead.engines.slurm.reading.reader import pause
 from fairlead.model.errors import FairleadError, InputError
 
 SECOND = 1_000_000
-
-PART = 40
-"""A round takes at most so small a part of the processor's time, whatever was asked for."""
 
 READING = 3
 """Requests of a reading. Where requests are limited, they may be as many as all others together."""
@@ -221,11 +219,9 @@ class Placer:
                 due = time.monotonic() + self._every
                 continue
             reading = time.monotonic() >= min(due, self._rounds.due())
-            began = time.thread_time()
             self.go_round(reading)
-            took = time.thread_time() - began
             if reading:
-                due = time.monotonic() + max(self._every, PART * took)
+                due = time.monotonic() + pause(self._every, self._rounds.took)
             self._wake()
 
     def _check_ready(self) -> None:

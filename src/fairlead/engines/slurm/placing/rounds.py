@@ -20,6 +20,7 @@ from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import is_there, still_waits
 from fairlead.engines.slurm.placing.tasks import BOUNCE, Phase, Task, Tasks
+from fairlead.engines.slurm.reading.reader import spent
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob
 from fairlead.engines.slurm.translation import IMPOSSIBLE, OWN_HOLD, RUNNING
 
@@ -44,8 +45,9 @@ class Allowance:
 
 
 class Rounds:
-    """`picture`: Slurm as it was read last. Methods raise
-    EngineError and OSError; `lock` is held where tasks change, and never while Slurm is asked."""
+    """`picture`: Slurm as it was read last, which `took` so many seconds of a processor. Methods
+    raise EngineError and OSError; `lock` is held where tasks change, and never while Slurm is
+    asked."""
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Rounds:
         self.tasks, self.picture = Tasks(), Picture("", "", (), (), (), frozenset())
         self._folder, self._controller, self._partition = folder, controller, partition
         self.allowance, self._lock, self._clock = Allowance(0), lock, clock
+        self.took = 0.0
         self._rows: dict[int, tuple[Attempt, SlurmJob]] = {}  # with a claim of this engine
         self._faults: list[str] = []
         self._told: set[str] = set()
@@ -133,10 +136,12 @@ class Rounds:
     def _follow(self) -> None:
         # Before the reading: what starts meanwhile is no start that slurmctld does not know of.
         begun = {task.attempt for task in self.tasks.of(Phase.GIVEN) if self._has_started(task)}
+        began = spent()
         self._read()
         self._look(begun)
         with self._lock:
             self.adopted.look(self.picture)
+        self.took = spent() - began
         self._cancel()
 
     def _release(self) -> None:

@@ -3,6 +3,7 @@ jobs only those are made that changed."""
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Mapping
 
@@ -13,8 +14,26 @@ from fairlead.engines.slurm.reading.values import Picture
 SELDOM = 300.0
 """Seconds between two readings of the accounts, which change seldom."""
 
+PART = 40
+"""Readings take at most so small a part of the time, whatever was asked for, and so do Slurm's
+commands with them: with very many jobs there are fewer readings."""
+
+SMALL = 0.2
+"""Seconds of processor time that a reading may take without being made less often for it."""
+
 Ask = Callable[[bool], dict[str, str]]
 """Slurm's outputs by the names of their files; with those that are seldom read, or without."""
+
+
+def spent() -> float:
+    """Seconds of processor time of this thread, and of commands that ended."""
+    commands = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time() + commands.ru_utime + commands.ru_stime
+
+
+def pause(every: float, took: float) -> float:
+    """Seconds until the next reading, after one that took so much of the processor's time."""
+    return max(every, PART * (took - SMALL))
 
 
 class Reader:
