@@ -50,9 +50,9 @@ class Slots:
         self.kind = kind
         self.stays = kind in (Kind.RESTRICTED, Kind.PERIODIC)
         self.machine_class = machine_class
-        self.free: list[int] = np.bincount(machine_class, slots, minlength=classes).astype(
-            np.int64
-        ).tolist()
+        self.free: list[int] = (
+            np.bincount(machine_class, slots, minlength=classes).astype(np.int64).tolist()
+        )
         self._near: Bits = _bits(np.array(self.free) > 0)  # where something is free
         self._order = np.arange(len(slots)) if order is None else order
         self._place = np.argsort(self._order, kind="stable")

@@ -136,7 +136,9 @@ def nine_users(case: Case) -> Workload:
         for at in range(USERS)
     ]
     one = (Resource("slot", Fraction(1)),)
-    return workload("nine-users", one, names, np.ones((case.machines, 1), np.int64), users, case.seed)
+    return workload(
+        "nine-users", one, names, np.ones((case.machines, 1), np.int64), users, case.seed
+    )
 
 
 def _shares(kept: Allocations, times: Sequence[int]) -> Floats:

@@ -268,8 +268,8 @@ def _label(axes: Axes, x_label: str, y_label: str, log: str) -> None:
 
 
 def _powers(axis: Axis) -> None:
-    """Ticks of a logarithmic axis: at powers of ten, or, where there are few, at 1, 2 and 5 in plain
-    numbers."""
+    """Ticks of a logarithmic axis: at powers of ten, or, where those are few, at 1, 2 and 5 in
+    plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()

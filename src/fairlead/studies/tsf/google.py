@@ -308,7 +308,7 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
             order=list(POLICIES),
         )
 
-    def of_jobs(values: Floats, title: str) -> Panel:
+    def of_jobs(values: Floats | Ints, title: str) -> Panel:
         return lines(
             [Line("jobs", np.quantile(values, QUANTILES).tolist(), [100 * q for q in QUANTILES])],
             "percent of the machines" if title.startswith("8a") else "tasks",
