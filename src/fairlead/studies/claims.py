@@ -102,7 +102,8 @@ class Printed:
         if exact and self.slack == 0 and not self.relation:
             near = Fraction(ours).limit_denominator(LARGEST_DENOMINATOR)
             if abs(near - Fraction(ours)) <= NOISE * max(abs(near), Fraction(1, 1000)):
-                return f"{near}{unit}"
+                whole = near.denominator == 1
+                return f"{near.numerator:,}{unit}" if whole else f"{near}{unit}"
         return f"{_plain(ours, self._digits)}{unit}"
 
     @property

@@ -130,7 +130,7 @@ def claims(runs: Sequence[Shares], alone: float) -> tuple[Row, ...]:
         whether(
             "job 1 takes what the last of the others releases",
             min(taken) > 3 / 5,
-            shown=f"its share rises to {min(taken):.2f}–{max(taken):.2f}",
+            shown=f"its share rises to {_between(min(taken), max(taken), '.2f')}",
         ),
     )
 
@@ -164,7 +164,13 @@ def _mean(runs: Sequence[Shares], between: tuple[int, int]) -> list[float]:
 
 def _range(ends: Sequence[Sequence[int]], at: int) -> str:
     """The least and the most second at which a job is over."""
-    return f"{min(end[at] for end in ends)}–{max(end[at] for end in ends)}"
+    return _between(min(end[at] for end in ends), max(end[at] for end in ends))
+
+
+def _between(least: float, most: float, form: str = "g") -> str:
+    """Both, or the one that they are."""
+    low, high = format(least, form), format(most, form)
+    return low if low == high else f"{low}–{high}"
 
 
 STUDY = About(
