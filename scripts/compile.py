@@ -11,6 +11,7 @@ Needs numba, numpy, python-flint and PyYAML alone; for the tests all that is ins
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from fairlead.compiled import SIMULATION, first_time, note
 from fairlead.scheduling.placement.registry import placement_names
 from fairlead.scheduling.warming import warm, warm_events
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def warm_simulation() -> None:
@@ -48,6 +51,13 @@ def warm_whole_tasks() -> None:
     allocate(cluster, jobs, tasks="whole")
 
 
+def compile_tests() -> None:
+    """Compiles the tests and all that they import, which each process of the pool would do again.
+    What is wrong with one of them is said when they are run."""
+    words = ("-m", "pytest", "--collect-only", "-qq")
+    subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+
+
 if "events" in sys.argv[1:]:
     warm_events()
 else:
@@ -56,3 +66,5 @@ if "tests" in sys.argv[1:] and first_time(SIMULATION):
     warm_simulation()
     warm_whole_tasks()
     note(SIMULATION)
+if "tests" in sys.argv[1:] and not list(ROOT.glob("tests/__pycache__/*-pytest-*.pyc")):
+    compile_tests()
