@@ -148,6 +148,7 @@ def test_several_calls_are_one_task(connected: str, running: Running) -> None:
         far.map([1], together=0)
 
 
+@pytest.mark.deep
 def test_a_map_of_short_calls_makes_several_of_them_a_task(
     connected: str, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
