@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -127,7 +127,7 @@ class SlurmModel:
         self.mind.scripts[number] = job.script
         return number
 
-    def change(self, lines: Sequence[str]) -> bool:
+    def change(self, lines: Sequence[str]) -> Mapping[str, str]:
         fault = self._reach("change") if lines else None
         if fault in ("half", "half killed"):  # some of them arrive
             for line in lines[: len(lines) // 2]:
@@ -136,7 +136,7 @@ class SlurmModel:
         for line in lines:
             self._change(line)
         self._fail(fault)
-        return True
+        return {}
 
     def _change(self, line: str) -> None:
         """A line of `scontrol`, by somebody who may."""

@@ -54,7 +54,8 @@ class OwnLife(Faulty):
             self._step()
             self.engine.go_round()
             self.service.step(int(self.model.now * SECOND))  # it has taken what was just read
-            self._check_shares()
+            if not self.service.trouble:  # what failed last is made good first
+                self._check_shares()
             if not self._unfinished():
                 break
         self.problems += [f"job {number} never ended" for number in self._unfinished()]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.engines.slurm.placing.controller import Commands
 from fairlead.engines.slurm.placing.marks import put_back
 from fairlead.engines.slurm.reading.commands import COMMANDS
 from fairlead.engines.slurm.reading.parse import parse
@@ -121,6 +122,17 @@ def seen(slurm: Ground, number: str) -> SlurmJob:
     outputs = {name: slurm.run(*command) for name, command in COMMANDS.items() if name in READ}
     (job,) = (job for job in parse(outputs).jobs if job.number == int(number))
     return job
+
+
+def test_what_slurm_refuses_is_known_by_its_job(
+    slurm: Ground, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    change, line = Commands().change, f"update JobId={job} AdminComment="
+    assert change([line, "release 999999"])["999999"] == "Invalid job id specified"
+    assert list(change([line, f"update JobId={job} NumNodes=1-0"])) == [""]
+    assert change([line]) == {}
 
 
 def test_a_hold_that_means_nothing_is_said_to_its_owner(slurm: Ground) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Node, Output, Report, Stream
 from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
@@ -162,11 +166,18 @@ def test_tasks_of_a_gang_are_one_part_and_a_job_that_is_changed_comes_back() -> 
     assert bed.service.apart["8"].why == "Slurm holds it (JobHeldAdmin)"
 
 
-def test_ours_are_beside_them_and_theirs_are_not_changed_here() -> None:
+def test_ours_are_beside_them_and_theirs_are_not_changed_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bed = Bed()
     bed.see()
     ours = Job("9", {"cpu": 1}, tenant="team", tasks=1, command="true")
-    assert isinstance(bed.step(SubmitJobs(ADMIN, (ours,)))[0], Done)
+    (reply,) = bed.step(SubmitJobs(ADMIN, (replace(ours, name="a"), replace(ours, name="9-2"))))
+    assert isinstance(reply, Refused)
+    assert 'job "9-2" is called as Slurm calls its jobs' in str(reply.mistakes[0])
+    with monkeypatch.context() as patch:  # a journal of before that was refused
+        patch.setattr("fairlead.service.loop.adopting.NUMBER", re.compile("(?!)"))
+        assert isinstance(bed.step(SubmitJobs(ADMIN, (ours,)))[0], Done)
     bed.see(SeenJob(job("7"), 1, queued=("",)), SeenJob(job("9"), 1, queued=("",)))
     assert "was submitted here has its name" in bed.service.apart["9"].why
     assert {(each.name, each.part) for each in bed.engine.launched} == {("9", None), ("7", "")}

@@ -6,6 +6,7 @@ another scheduler places them (`alone`), or they wait there until they are launc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from typing import Any
@@ -44,6 +45,7 @@ from fairlead.service.requests import (
     Refused,
     Request,
     RevokeToken,
+    SubmitJobs,
     Wrong,
 )
 
@@ -52,6 +54,9 @@ WORK = ("demand", "tenant", "where", "machines", "exclude", "spread", "gang")
 
 HERE = (ForgetJob, ForgetJobs, MakeToken, RevokeToken)
 """Requests that change nothing but what is known here."""
+
+NUMBER = re.compile(r"[0-9]+(-[0-9]+)?")
+"""The names by which jobs of the cluster's own are known."""
 
 NO_PART = "?"
 """Of a task that was launched while nobody knew which parts of its job wait: nothing starts of it.
@@ -95,6 +100,15 @@ class Adoption:
     def _refusal_beside(self, records: Records, request: Request) -> Refused | None:
         """The same, where jobs and tenants of ours are beside the cluster's own."""
         theirs: list[str] = []
+        if isinstance(request, SubmitJobs):
+            for job in request.jobs:
+                if NUMBER.fullmatch(job.name):
+                    return Refused(
+                        Wrong.INPUT,
+                        f'job "{job.name}" is called as {self.other.capitalize()} calls its jobs,'
+                        " and would keep that one from its turn: give it another name",
+                    )
+            return None
         if isinstance(request, PutTenant | PutTenants):
             tenants = (request.tenant,) if isinstance(request, PutTenant) else request.tenants
             theirs = [f'tenant "{each.name}"' for each in tenants if each.name in self._tenants]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.engines.interface import Assignment, Attempt
@@ -20,9 +20,11 @@ from fairlead.engines.slurm.placing.marks import (
     Key,
     as_asked,
     called,
+    key_of,
     mark_of,
+    number_of,
+    pin,
     put_back,
-    release,
 )
 from fairlead.engines.slurm.placing.nodes import still_waits
 from fairlead.engines.slurm.placing.tasks import BOUNCE
@@ -50,6 +52,8 @@ itself waits for two minutes."""
 BEYOND = (
     "; it waits until an administrator releases it (scontrol release), and counts as taken then"
 )
+
+AGAIN = "it is tried again after"
 
 TURN = "Slurm holds it until Fairlead releases it to a node; a hold of its owner changes nothing"
 
@@ -101,7 +105,7 @@ class Adopted:
     def give(self, batch: Sequence[Assignment]) -> None:
         """These are to be released, tasks of one part together."""
         for each in batch:
-            key = _key(each)
+            key = key_of(each)
             if key not in self._given or self._given[key].sent is not None:
                 self._given[key] = Given(each.name)
             self._given[key].attempts.append(each.attempt)
@@ -124,9 +128,9 @@ class Adopted:
         self._given.clear()
         self._index(picture)
         for each in expected:
-            job = None if each.part is None else self._row(_key(each))
+            job = None if each.part is None else self._row(key_of(each))
             if job is not None and (job.priority or not still_waits(job)):
-                given = self._given.setdefault(_key(each), Given(each.name, sent=self._clock()))
+                given = self._given.setdefault(key_of(each), Given(each.name, sent=self._clock()))
                 given.attempts.append(each.attempt)
                 given.machines.append(each.machine)
         self.look(picture)
@@ -179,18 +183,21 @@ class Adopted:
             if given.started and not given.beyond and (job := self._row(key)) is not None
         }
 
-    def lines(self, room: int, affords: Callable[[int], bool] = lambda _: True) -> list[str]:
-        """The lines of `scontrol` that are to be written now. `room`: elements that may become jobs
-        of their own, which an array's are once they are released. `affords`: whether so many more
-        requests may be made; what may not is written at a later call."""
+    def lines(
+        self, room: int, affords: Callable[[int], bool] = lambda _: True
+    ) -> tuple[dict[str, str], list[str]]:
+        """The lines of `scontrol` that give jobs their nodes, by what they call the job, which is
+        to be released then; and all other lines. `room`: elements that may become jobs of their
+        own, which an array's are once they are released. `affords`: whether so many more requests
+        may be made; what may not is written at a later call."""
         found: list[str] = []
-        released = 0
+        pins: dict[str, str] = {}
         for key, given in self._given.items():
             job = self._row(key)
             if job is None:
                 continue
             if given.sent is None:
-                if released >= AT_ONCE:
+                if len(pins) >= AT_ONCE:
                     continue
                 if job.which and room <= 0:
                     self._tell("Slurm has as many jobs as it may (MaxJobCount): arrays wait")
@@ -198,9 +205,8 @@ class Adopted:
                 if not affords(RELEASING):
                     continue
                 room -= bool(job.which)
-                released += 1
                 given.sent, given.as_ = self._clock(), as_asked(job)
-                found += release(key, given.as_, given.machines)
+                pins[called(key)] = pin(key, given.as_, given.machines)
             elif (
                 given.told != self._readings
                 and job.priority
@@ -213,7 +219,16 @@ class Adopted:
         if self._told != self._readings:
             self._told = self._readings
             found += self._put_back(affords)
-        return found
+        return pins, found
+
+    def rest_refused(self, refused: Mapping[str, str]) -> None:
+        """Takes in what Slurm did not let be written: of what was to be released so, another try
+        is made after a while."""
+        for key, given in list(self._given.items()):
+            if (said := refused.get(called(key))) and not given.started and not given.leaving:
+                why = f"Slurm does not let it be released ({said})"
+                self._rests[key] = (self._clock() + REST, f"{why}; {AGAIN} {timespan(REST)}")
+                del self._given[key]
 
     def _put_back(self, affords: Callable[[int], bool]) -> list[str]:
         """Lines by which jobs that wait and were released once are held, as their users asked."""
@@ -286,7 +301,7 @@ class Adopted:
 
     def _rest(self, key: Key, job: SlurmJob) -> str:
         """The same, for a reason of Slurm's own that may last: it has no turn for a while."""
-        why = f"{self._missed(key, job)}; it is tried again after {timespan(REST)}"
+        why = f"{self._missed(key, job)}; {AGAIN} {timespan(REST)}"
         self._rests[key] = (self._clock() + REST, why)
         return why
 
@@ -316,7 +331,7 @@ class Adopted:
 
     def _launched(self, name: str, job: SeenJob, given: Sequence[tuple[str, Given]]) -> SeenJob:
         """A job of which only what was launched here runs or has ended."""
-        number = _number(name)
+        number = number_of(name)
         waits = {part: each for part, each in given if not each.started}
         waiting = max(0, job.waiting - len(waits) * int(job.job.gang))
         launched = {part for part, each in given if each.started}
@@ -370,15 +385,6 @@ class Adopted:
         """The row of a part: its own, or that of the elements that wait with it."""
         found = self._rows.get(key)
         return self._arrays.get(key[0]) if found is None and key[1] else found
-
-
-def _number(name: str) -> int:
-    """Slurm's number of a job that is called so here."""
-    return int(name.partition("-")[0])
-
-
-def _key(assignment: Assignment) -> Key:
-    return _number(assignment.name), assignment.part or ""
 
 
 def _nodes(text: str) -> set[str]:

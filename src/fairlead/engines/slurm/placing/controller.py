@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,9 +42,9 @@ class Controller(Protocol):
     def submit(self, job: Submission) -> int:
         """Submits it; its number. Raises RefusedError where Slurm does not want it."""
 
-    def change(self, lines: Sequence[str]) -> bool:
-        """Lines of `scontrol`, in one command. One that Slurm refuses changes nothing; False: this
-        user may not write one of them."""
+    def change(self, lines: Sequence[str]) -> Mapping[str, str]:
+        """Lines of `scontrol`, in one command. Those that Slurm refuses, by what the line calls its
+        job, each with Slurm's words; under the empty name what it says of no job."""
 
     def cancel(self, numbers: Sequence[int]) -> None:
         """Cancels these jobs; those that are over already are nothing."""
@@ -75,13 +75,17 @@ class Commands:
             raise EngineError(f"sbatch says {done.stdout[:100]!r} instead of a number")
         return int(number[0])
 
-    def change(self, lines: Sequence[str]) -> bool:
+    def change(self, lines: Sequence[str]) -> Mapping[str, str]:
         if not lines:
-            return True
+            return {}
         done = _run(("scontrol",), "".join(f"{line}\n" for line in lines))
         if passes(done.stderr):
             raise EngineError(f"scontrol failed: {done.stderr.strip()[-300:]}")
-        return not any(each in done.stderr for each in NO_RIGHT)
+        found = {}
+        for said in filter(None, map(str.strip, done.stderr.splitlines())):
+            words, _, job = said.rpartition(" for job ")
+            found[job if words else ""] = words or said
+        return found
 
     def cancel(self, numbers: Sequence[int]) -> None:
         if numbers:

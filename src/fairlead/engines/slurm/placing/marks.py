@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fairlead.engines.interface import Assignment
 from fairlead.engines.slurm.reading.values import SlurmJob
 from fairlead.engines.slurm.translation import IMPOSSIBLE
 
@@ -18,6 +19,16 @@ are in their place, and what the comment was before."""
 
 Key = tuple[int, str]
 """Slurm's number of a job or an array, and the element; empty where it is in no array."""
+
+
+def number_of(name: str) -> int:
+    """Slurm's number of a job that is called so here."""
+    return int(name.partition("-")[0])
+
+
+def key_of(assignment: Assignment) -> Key:
+    """The part that was launched."""
+    return number_of(assignment.name), assignment.part or ""
 
 
 def called(key: Key) -> str:
@@ -39,9 +50,9 @@ def as_asked(job: SlurmJob) -> SlurmJob:
     return replace(job, nodes=int(mark[3]), most_nodes=int(mark[4])) if mark[3] else job
 
 
-def release(key: Key, job: SlurmJob, machines: Sequence[str]) -> list[str]:
-    """The lines that release a job, as it was asked for, to these machines and no others: where
-    its user set a most, Slurm would take as many nodes as it may."""
+def pin(key: Key, job: SlurmJob, machines: Sequence[str]) -> str:
+    """The line by which a job, as it was asked for, goes to these machines and no others once it
+    is released: where its user set a most, Slurm would take as many nodes as it may."""
     nodes = list(Counter(machines))
     words = [f"update JobId={called(key)}", f"ReqNodeList={','.join(nodes)}"]
     asked = job.required
@@ -53,7 +64,7 @@ def release(key: Key, job: SlurmJob, machines: Sequence[str]) -> list[str]:
     words.append(f"AdminComment={remark}")
     if job.restarts:  # it was given back to the queue, and would wait for minutes
         words.append("StartTime=now")
-    return [" ".join(words), f"release {called(key)}"]
+    return " ".join(words)
 
 
 def put_back(key: Key, job: SlurmJob) -> list[str]:

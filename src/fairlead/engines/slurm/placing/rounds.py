@@ -15,7 +15,12 @@ from fairlead.engines.people import CannotRunError, person
 from fairlead.engines.slurm.budget import Budget, Unlimited
 from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
-from fairlead.engines.slurm.placing.controller import Controller, RefusedError, Submission
+from fairlead.engines.slurm.placing.controller import (
+    NO_RIGHT,
+    Controller,
+    RefusedError,
+    Submission,
+)
 from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import is_there, still_waits
@@ -148,12 +153,19 @@ class Rounds:
         """Releases users' own jobs whose turn it is."""
         with self._lock:
             room = self.allowance.jobs - len(self.picture.jobs)
-            lines = self.adopted.lines(room, self.allowance.requests.affords)
-        if not self._controller.change(lines):
-            with self._lock:
+            pins, others = self.adopted.lines(room, self.allowance.requests.affords)
+        refused = dict(self._controller.change(list(pins.values())))
+        if "" in refused:  # it may have been any
+            refused |= dict.fromkeys(pins, refused[""])
+        # What has not got its nodes would start anywhere.
+        releases = [f"release {job}" for job in pins if job not in refused]
+        refused |= self._controller.change([*releases, *others])
+        with self._lock:
+            self.adopted.rest_refused(refused)
+            if any(word in said for said in refused.values() for word in NO_RIGHT):
                 self._tell(
                     "Slurm does not let this service change jobs of its users, which wait: it must"
-                    " be an operator, and one of the placers of job_submit.lua"
+                    " be an administrator of Slurm's, and one of the placers of job_submit.lua"
                 )
 
     def _find(self, assignment: Assignment, rows: dict[Attempt, SlurmJob]) -> bool:
