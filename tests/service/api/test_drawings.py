@@ -7,12 +7,15 @@ from collections.abc import Mapping
 
 import pytest
 
+from fairlead.service.api import drawings
 from fairlead.service.api.drawings import RESTS, Drawings
+from fairlead.service.api.refusal import RefusalError
 from fairlead.wire.fairness import LiveAllocation
 from tests.engines.world import lasting
 from tests.service.api.stage import Stage
 
 TOOK = 10.0
+PATIENCE = 0.01
 
 NAMES: Mapping[str, str] = {}
 
@@ -23,12 +26,15 @@ class Drawn:
     def __init__(self) -> None:
         self.now, self.last, self.times = 100.0, 1, 0
         self.fails = False
-        self.drawings = Drawings(lambda: self.last, lambda: self.now)
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
+        self.drawings = Drawings(lambda: self.last, lambda: self.now, PATIENCE)
 
     async def _draw(self) -> LiveAllocation:
         self.times += 1
         number = self.times
         await asyncio.sleep(0)  # others come meanwhile
+        await self.goes_on.wait()
         self.now += TOOK
         if self.fails:
             raise ValueError("it cannot be drawn")
@@ -77,6 +83,33 @@ def test_what_failed_is_tried_by_the_next_who_asks() -> None:
         drawn.ask()
     drawn.fails = False
     assert drawn.ask() == [2]
+
+
+def test_one_that_takes_too_long_is_not_waited_for_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drawings, "OLDER", PATIENCE)
+    drawn = Drawn()
+
+    async def asked() -> int:
+        return int((await drawn.drawings.newest(NAMES, drawn._draw)).time)  # noqa: SLF001  its own
+
+    async def all_in_turn() -> None:
+        drawn.goes_on.clear()
+        for _ in range(3):  # there is none of before
+            with pytest.raises(RefusalError, match="takes more than 0.01 seconds"):
+                await asked()
+        drawn.goes_on.set()
+        assert await asked() == 1
+        drawn.goes_on.clear()
+        drawn.last += 1
+        drawn.now += RESTS * TOOK
+        assert [await asked(), await asked()] == [1, 1]  # that of before
+        drawn.goes_on.set()
+        assert await asked() == 2
+        assert drawn.times == 2
+
+    asyncio.run(all_in_turn())
 
 
 def test_readers_of_all_roles_get_the_same_answer_and_another_once_something_happened() -> None:

@@ -99,7 +99,7 @@ class Api:
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
         self.changing_places = Places(settings.connections, 1)
-        self.drawings = Drawings(lambda: self.feed.last, self.clock)
+        self.drawings = Drawings(lambda: self.feed.last, self.clock, self.settings.answer_seconds)
         self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None

@@ -15,6 +15,7 @@ from fairlead.engines.observing import Prioritizes
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.service.api.drawings import LONGEST
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import JobName
@@ -140,7 +141,9 @@ async def _draw(context: Enter, names: Mapping[str, str]) -> LiveAllocation:
                 given = await asyncio.to_thread(live_input_of, present)
             else:
                 given = live_input_of(present)
-            return await context.api.solving.solve(draw_present, time, given, policy)
+            return await context.api.solving.solve(
+                draw_present, time, given, policy, seconds=LONGEST
+            )
         except InputError as error:  # a page shows what is there, and why there is no more
             return LiveAllocation(time=now, problem=str(error))
 
