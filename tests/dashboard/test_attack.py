@@ -150,7 +150,9 @@ def test_whoever_signed_in_is_asked_again_once_it_has_expired_and_goes_on_where_
     now = time.time()
     old = place.issuer.jwt(iat=now - 600, exp=now - 300)
     (cookie,) = page.context.cookies()
-    page.context.add_cookies([{**cookie, "value": old}])  # as it is minutes later
+    page.context.add_cookies(  # as it is minutes later
+        [{"name": cookie["name"], "value": old, "url": place.url, "httpOnly": True}]
+    )
     place.submit("stirs", HEBREW)
     said = page.get_by_role("alert")
     expect(said).to_contain_text("Your sign-in has ended: the JWT has expired.")

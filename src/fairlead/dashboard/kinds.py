@@ -66,7 +66,11 @@ class Kinds:
         labels = {index: _alike(self._machines[index]) for index in self._order}
         keys = dict.fromkeys(key for each in labels.values() for key in each)
         values = {key: {each.get(key) for each in labels.values()} for key in keys}
-        telling = {key: _letters(each - {None}) for key, each in values.items() if len(each) > 1}
+        telling = {
+            key: _letters(one for one in each if one)
+            for key, each in values.items()
+            if len(each) > 1
+        }
         return {
             index: ", ".join(_cut(each[key], most) for key, most in telling.items() if key in each)
             for index, each in labels.items()
