@@ -81,7 +81,7 @@ def steps(parts: Sequence[str] = tuple(PARTS), pytest: Sequence[str] = ()) -> li
         Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter"),
         Step("imports", imports, "import directions"),
         Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),
-        Step("kernels", (sys.executable, "scripts/compile.py", "tests"), "compiles the core"),
+        Step("kernels", (sys.executable, "scripts/compile.py", "tests"), "compiles all"),
         Step("+".join(parts), tests, purpose, needs="kernels", shown=True),
     ]
 

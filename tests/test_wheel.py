@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from fairlead.cli.main import COMMANDS
 from fairlead.version import __version__
@@ -35,6 +38,8 @@ for module in pkgutil.walk_packages(fairlead.__path__, "fairlead.", lambda name:
     if not module.name.startswith(extras) and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """
+
+PACKAGES = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 pytestmark = pytest.mark.slow
 
@@ -69,25 +74,44 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def asked_for(wheel: Distribution, extras: tuple[str, ...]) -> dict[str, Distribution]:
+    """What a wheel asks for, with these extras, and what that asks for: as this environment has it,
+    by name. Whatever else there is here, the wheel does not name."""
+    found: dict[str, Distribution] = {}
+    left = [(wheel, extra) for extra in ("", *extras)]
+    done: set[tuple[str, str]] = set()
+    while left:
+        one, extra = left.pop()
+        for line in one.requires or ():
+            need = Requirement(line)
+            if need.marker is None or need.marker.evaluate({"extra": extra}):
+                name = canonicalize_name(need.name)
+                found[name] = distribution(name)
+                assert found[name].version in need.specifier, line
+                new = {(name, each) for each in ("", *need.extras)} - done
+                left += [(found[name], each) for _, each in new]
+                done |= new
+    return found
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment in which pip has installed the wheel, what it asks for, and
-    the extras for simulations."""
+    """The programs of an environment that holds the wheel, what it asks for, and the extras for
+    simulations. What it asks for is in the environment of the tests: it is linked, not unpacked
+    again."""
 
     def install(there: Path) -> None:
         run(sys.executable, "-m", "venv", there / "venv", cwd=there)
-        # As constraints, not requirements: the wheel itself must name what it needs. Without
-        # hashes, or pip would want one for the wheel as well.
-        versions = there / "versions.txt"
-        lock = (ROOT / "requirements" / "development.txt").read_text(encoding="utf-8")
-        versions.write_text(
-            "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line),
-            encoding="utf-8",
-        )
-        # Python compiles what is imported when it is imported first: the rest, most of it, never.
-        options = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check"]
-        options += ["--constraint", str(versions), f"{wheel}[report,simulation]"]
-        run(there / "venv" / PROGRAMS / "python", "-m", "pip", "install", *options, cwd=there)
+        python = there / "venv" / PROGRAMS / "python"
+        options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-deps")
+        run(python, "-m", "pip", "install", *options, wheel, cwd=there)
+        packages = Path(run(python, "-c", PACKAGES, cwd=there).strip())
+        (itself,) = distributions(name="fairlead", path=[str(packages)])
+        for each in asked_for(itself, ("report", "simulation")).values():
+            top = {file.parts[0] for file in each.files or () if file.parts[0] != ".."}
+            for name in top - {"__pycache__"}:
+                if not (packages / name).exists():
+                    (packages / name).symlink_to(Path(str(each.locate_file(name))))
 
     return once(tmp_path_factory, "installed", install) / "venv" / PROGRAMS
 

@@ -27,13 +27,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.surroundings import without_service
 from tests.zygote.forked import asking
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
-CACHE = "FAIRLEAD_CACHE"
-"""Where compiled kernels are kept: the one thing of Fairlead's that a page has from outside."""
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>[\w-]*)\s*$")
 FILE = re.compile(r"^ *<!-- file: (?P<name>\S+) -->$")
@@ -138,11 +137,8 @@ class Shell:
         self.here = self.here / inside
         unwanted = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
         self.state = directory / "state"
-        self.environment = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in unwanted and not (name.startswith("FAIRLEAD_") and name != CACHE)
-        } | {
+        kept = {name: value for name, value in without_service().items() if name not in unwanted}
+        self.environment = kept | {
             "XDG_STATE_HOME": str(self.state),
             "XDG_CONFIG_HOME": str(directory / "config"),
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",

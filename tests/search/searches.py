@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,8 +46,11 @@ PROGRAMS = (
 )
 """What kills: the service and what starts its tasks; the local engine; the service on Ray."""
 
-TIMES = 3
+TIMES = 6
 """So many times the gate's examples of a property."""
+
+OWN = ("test_kills", "test_vopr")
+"""Tests whose worlds and kills are searches of their own."""
 
 LONGEST = 3600.0
 """Seconds for a program, on a machine that is busy with the other searches."""
@@ -137,9 +141,15 @@ def _as_files(fair: Fair, fraud: Proof, file: Path) -> str:
 
 
 def examples(turn: Turn) -> tuple[int, list[str]]:
-    """New examples for the property tests of one file."""
+    """New examples for the property tests of one file, and more worlds for those that draw theirs
+    from numbers: the gate's numbers and those after them."""
     every = sorted((ROOT / "tests").rglob("test_*.py"))
-    files = [path for path in every if "from hypothesis" in path.read_text(encoding="utf-8")]
+    files = [
+        path
+        for path in every
+        if re.search(r"from hypothesis|\bcases: int", path.read_text(encoding="utf-8"))
+        and path.stem not in OWN
+    ]
     file = str(files[turn.seed % len(files)].relative_to(ROOT))
     return 1, _tested(turn, file, f"--cases={TIMES}", "-m", "not deep")
 

@@ -4,24 +4,24 @@ result, the one it had."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.surroundings import without_service
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-KILLS = 8
+KILLS = 6
 """Each kind of kill is among them at least once; `./check search` makes hundreds."""
 
 
 @pytest.mark.slow
 def test_kills_of_the_service_lose_nothing_and_double_nothing(tmp_path: Path, cases: int) -> None:
     program = [sys.executable, "-m", "tests.service.kills", str(tmp_path), "1", str(KILLS * cases)]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRLEAD_")}
-    env = kept | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    env = without_service() | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     done = subprocess.run(program, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

@@ -23,7 +23,7 @@ from tests.reference.scales import can_never_run, holds, may_use
 from tests.sharing.exactly import Exact, exact_tasks, exactly
 from tests.tolerances import SHOWN
 
-PER_POLICY = 40  # instances, times --cases
+PER_POLICY = 20  # instances, times --cases
 
 
 def drawn(name: str, known: Known, number: int) -> Iterator[tuple[int, Instance]]:
@@ -132,7 +132,7 @@ def test_nobody_has_less_than_its_pool_alone_gives(policy: str, cases: int) -> N
     known = POLICIES[policy]
     kind = Kind(tenants=False, spread=False, machines=6, zeros=known.kind.zeros)
     found = 0
-    for seed in range(1_000_000, 1_000_000 + 400 * cases):
+    for seed in range(1_000_000, 1_000_000 + 200 * cases):
         cluster, jobs = instance(Random(seed), kind)
         if not any(tenant.pool for tenant in cluster.tenants) or not known.takes((cluster, jobs)):
             continue

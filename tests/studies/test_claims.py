@@ -42,6 +42,13 @@ def test_each_of_several_numbers_has_to_agree() -> None:
     assert (row.verdict, row.ours, row.because) == (Verdict.DIFFERS, "6, 1 and 5/2", NOT_KNOWN)
 
 
+def test_what_is_exact_is_shown_as_the_paper_has_it_and_what_is_measured_in_decimals() -> None:
+    assert compare("c", "2/3 and 1,000", [2 / 3, 1953125]).ours == "2/3 and 1,953,125"
+    assert compare("c", "2/3", 0.66133, within=0.05).ours == "0.661"
+    assert compare("c", "~1/4", 0.25, within=0.05).ours == "0.25"
+    assert compare("c", "≤ 5 s", 1.1).ours == "1.1 s"
+
+
 def test_a_stated_tolerance_is_a_part_of_the_papers_number() -> None:
     assert compare("c", "~300", 310, within=0.05).verdict is Verdict.AGREES
     assert compare("c", "~300", 316, within=0.05).verdict is Verdict.DIFFERS

@@ -93,21 +93,24 @@ class Printed:
             return mine < self.value or (self.relation == "≤" and mine <= self.value + noise)
         return mine > self.value or (self.relation == "≥" and mine >= self.value - noise)
 
-    def beside(self, ours: float) -> str:
+    def beside(self, ours: float, *, exact: bool = True) -> str:
         """Our number, written as the paper writes its own, with a digit more where that shows
-        something."""
+        something; as a fraction only where it is to be `exact`ly the paper's."""
         if self.unit == "%":
             return f"{_plain(100 * ours, self._digits)}%"
         unit = f" {self.unit}" if self.unit in ("s", "GB") else self.unit
-        if self.slack == 0:
+        if exact and self.slack == 0 and not self.relation:
             near = Fraction(ours).limit_denominator(LARGEST_DENOMINATOR)
             if abs(near - Fraction(ours)) <= NOISE * max(abs(near), Fraction(1, 1000)):
-                return f"{near}{unit}"
+                whole = near.denominator == 1
+                return f"{near.numerator:,}{unit}" if whole else f"{near}{unit}"
         return f"{_plain(ours, self._digits)}{unit}"
 
     @property
     def _digits(self) -> int:
         """Digits after the point that ours is shown with: one more than the paper's."""
+        if "/" in self.text:
+            return 3
         after = self.text.partition(".")[2]
         return len(re.match(r"\d*", after)[0]) + 1 if after else 2  # type: ignore[index]
 
@@ -147,7 +150,7 @@ def compare(
     if len(theirs) != len(mine):
         raise InternalError(f"{claim}: {paper} are not {len(mine)} numbers")
     agrees = all(t.holds(m, within) for t, m in zip(theirs, mine, strict=True))
-    shown = _joined([t.beside(m) for t, m in zip(theirs, mine, strict=True)])
+    shown = _joined([t.beside(m, exact=within is None) for t, m in zip(theirs, mine, strict=True)])
     if within is not None:
         how = f"within {100 * within:g}%"
     elif any(t.relation for t in theirs):

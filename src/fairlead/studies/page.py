@@ -39,7 +39,9 @@ def page(study: Study, found: Findings, *, quick: bool, cost: Cost) -> str:
 
 def heading(study: Study) -> str:
     """The study's title with its place in the paper."""
-    return f"{study.paper}, {study.figure}: {study.title}" if study.figure else study.title
+    if study.figure:
+        return f"{study.paper}, {study.figure}: {study.title}"
+    return study.title[0].upper() + study.title[1:]
 
 
 def _line(row: Row) -> str:

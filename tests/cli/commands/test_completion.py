@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import COMMANDS, main
+from tests.surroundings import without_service
 
 
 @pytest.fixture
@@ -21,8 +22,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     script = folder / "fairlead"
     script.write_text(f'#!/bin/sh\nexec {sys.executable} -m fairlead "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRLEAD_")}
-    return kept | {
+    return without_service() | {
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
         "XDG_STATE_HOME": str(tmp_path / "state"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),

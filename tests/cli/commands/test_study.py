@@ -125,6 +125,7 @@ def test_without_its_data_a_study_says_how_to_obtain_it(
     assert "clusterdata-2011-2" in (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_parts_are_done_on_ray_in_their_order() -> None:
     pytest.importorskip("ray")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from fairlead.cli.main import main
+from tests.surroundings import without_service
 from tests.zygote.forked import Forked, finished
 
 CLUSTER = """\
@@ -50,8 +50,7 @@ class Served:
 
 def environment(folder: Path) -> dict[str, str]:
     """Variables without a service of whoever runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRLEAD_")}
-    kept |= {"XDG_STATE_HOME": str(folder / "state-home"), "COLUMNS": "100"}
+    kept = without_service() | {"XDG_STATE_HOME": str(folder / "state-home"), "COLUMNS": "100"}
     return kept | {"XDG_CONFIG_HOME": str(folder / "config-home"), "PYTHONUTF8": "1"}
 
 

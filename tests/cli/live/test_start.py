@@ -75,7 +75,9 @@ def at_work(shown: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keys", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "keys", [pytest.param(b"q", marks=pytest.mark.deep), b"\x03"], ids=["q", "Ctrl-C"]
+)
 def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
     keys: bytes, tmp_path: Path
 ) -> None:

@@ -93,6 +93,7 @@ def driven(ground: Ground, tmp_path: Path) -> Iterator[Driven]:
     ray.kill(ray.get_actor(LAUNCHER, namespace=namespace))
 
 
+@pytest.mark.deep
 def test_gpus_come_with_their_node_and_go_with_it(ground: Ground, driven: Driven) -> None:
     """Ray hands out the devices; each of two tasks has one of its own."""
     says = f'echo "$CUDA_VISIBLE_DEVICES" > {driven.folder}/gpu.$FAIRLEAD_TASK; '

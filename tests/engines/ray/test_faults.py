@@ -66,6 +66,7 @@ def test_machines_are_as_ray_says(ray_bed: RayBed) -> None:
     assert machines["head"].labels["ray-head"] == "true"
 
 
+@pytest.mark.deep
 def test_tasks_run_where_they_are_told_to(ground: Ground, ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this

@@ -148,6 +148,7 @@ def test_several_calls_are_one_task(connected: str, running: Running) -> None:
         far.map([1], together=0)
 
 
+@pytest.mark.deep
 def test_a_map_of_short_calls_makes_several_of_them_a_task(
     connected: str, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +179,7 @@ fair.remote(num_cpus=0.25, tenant="ana", name="left")(lambda x: x).map(range(100
 """
 
 
+@pytest.mark.deep
 def test_a_script_that_ends_has_submitted_all_calls(running: Running) -> None:
     where = {"FAIRLEAD_URL": running.url, "FAIRLEAD_TOKEN": running.token}
     subprocess.run([sys.executable, "-c", LEAVING], env={**os.environ, **where}, check=True)
@@ -186,6 +188,7 @@ def test_a_script_that_ends_has_submitted_all_calls(running: Running) -> None:
     assert len(jobs) == 2  # those that are measured, and all others
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("joined")
 def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> None:
     def crashes(x: int) -> int:
@@ -326,6 +329,7 @@ def test_an_unknown_tenant_is_refused_and_takes_no_other_with_it() -> None:
         bad.result(PATIENCE)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("joined")
 def test_calls_survive_a_kill_of_the_service_and_of_its_driver(
     running: Running, tmp_path: Path

@@ -125,6 +125,7 @@ def test_so_are_calls_of_one_function_for_one_tenant(caller: Caller) -> None:
     assert bigger not in (*first, others)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_worker_that_waits_is_in_nobodys_way(caller: Caller) -> None:
     caller.values(caller.job(which()))
@@ -140,6 +141,7 @@ def test_nor_in_that_of_calls_that_ray_has_and_cannot_begin(caller: Caller) -> N
     assert caller.values(iter(calls)) == list(range(10))
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_call_that_ends_its_worker_takes_only_itself(caller: Caller) -> None:
     def crashes(number: int) -> int:
@@ -174,6 +176,7 @@ def test_a_worker_whose_call_was_cancelled_gets_no_other(caller: Caller) -> None
     assert caller.values(calls) != [first]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_long_results_come_as_well_as_short_ones(caller: Caller) -> None:
     def long(number: int) -> bytes:

@@ -25,6 +25,7 @@ MADE_ALREADY = ("pip install", "ray start")
 """The cluster of the tests is the one that runs."""
 
 
+@pytest.mark.deep
 def test_the_tutorial_does_what_it_says(ground: Ground, tmp_path: Path) -> None:
     env = {
         **os.environ,

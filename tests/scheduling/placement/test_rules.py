@@ -161,7 +161,7 @@ def known(rule: str, seed: int) -> Story:
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_places_only_where_a_task_may_run_and_fits(rule: str, cases: int) -> None:
     launched = 0
-    for seed in range(4 * cases):
+    for seed in range(2 * cases):
         story = known(rule, seed)
         for machine in story.machines.values():
             assert all(story.free(machine.name, unit.name) >= 0 for unit in UNITS)
@@ -170,12 +170,12 @@ def test_a_rule_places_only_where_a_task_may_run_and_fits(rule: str, cases: int)
         spread = Counter((j, m) for (j, _), m in story.held.items() if story.jobs[j].spread)
         assert max(spread.values(), default=1) == 1
         launched += sum(map(len, story.said))
-    assert launched > 100 * cases
+    assert launched > 50 * cases
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_no_machine_is_idle_that_somebody_waits_for(rule: str, cases: int) -> None:
-    for seed in range(4 * cases):
+    for seed in range(2 * cases):
         story = told(rule, seed, length=0)
         for _ in range(60):
             story.go_on()

@@ -45,6 +45,7 @@ def database(postgres: Databases) -> Iterator[str]:
     postgres.leave(url)
 
 
+@pytest.mark.deep
 def test_what_the_page_for_operators_shows(database: str, tmp_path: Path) -> None:
     bash = shutil.which("bash")
     assert bash is not None

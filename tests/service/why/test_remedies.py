@@ -287,7 +287,7 @@ def test_who_told_nothing_goes_on_for_ever() -> None:
 def test_the_expected_start_is_what_then_happens(cases: int) -> None:
     """A core that is run on by hand, with tasks that take as long as was told, starts it then."""
     compared = 0
-    for core in random_cores(4000, 80 * cases):
+    for core in random_cores(4000, 40 * cases):
         for name, slot in list(core.ids.jobs.items()):
             if not core.state.job[slot]["waiting"] or core.state.job[slot]["cancelled"]:
                 continue

@@ -240,7 +240,7 @@ CASES = [
 def test_one_event_at_a_time_gives_the_same(
     policy: str, spec: str, options: Options, placement: str, cases: int
 ) -> None:
-    for seed in range(3 * cases):
+    for seed in range(cases):
         workload = that_jobs_can_write(generate(spec, seed))
         sink = Told()
         result = simulate(

@@ -9,9 +9,11 @@ import pytest
 
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
+from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.ideal.compare import Allocations, Bin, apart, slowdowns
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
+from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import JobRecords, Kept
 from fairlead.simulation.workload import Workload
 from fairlead.simulation.workloads.registry import generate
@@ -117,6 +119,27 @@ def test_two_runs_of_a_workload_are_compared_moment_by_moment() -> None:
     assert found.jobs[at[2]] == 2
     assert all(before < after for before, after in pairwise(found.time.tolist()))
     assert apart(ours, ours).mean == 0.0
+
+
+class Counted(Allocations):
+    """Counts how often it is told."""
+
+    def __init__(self, until: int) -> None:
+        super().__init__(SECOND, until)
+        self.told = 0
+
+    def sample(self, moment: Moment) -> None:
+        self.told += 1
+        super().sample(moment)
+
+
+def test_who_has_seen_enough_is_told_no_more() -> None:
+    online, ideal = Counted(2 * SECOND), Counted(2 * SECOND)
+    simulate(LATE, sinks=[online])
+    run_ideal(LATE, Kind.RESTRICTED, sinks=[ideal])
+    for sink in (online, ideal):
+        assert list(sink.at) == [0, SECOND, 2 * SECOND]
+        assert sink.told == 4  # the last one told it that it was over
 
 
 def test_times_are_compared_by_how_long_jobs_take_under_the_ideal() -> None:

@@ -36,18 +36,18 @@ def beside(
 ) -> tuple[Result, tuple[Beside, ...]]:
     """The core's run, and how far it is from each ideal scheduler (its kind, and the seed of its
     ties or None). Allocations are compared each `every` microseconds up to `until`."""
-    ours, jobs = Allocations(every), Kept(tasks=False)
+    ours, jobs = Allocations(every, until), Kept(tasks=False)
     result = simulate(workload, policy=policy, placement=placement, sinks=[ours, jobs])
     found = []
     for kind, ties in ideals:
-        theirs, its_jobs = Allocations(every), Kept(tasks=False)
+        theirs, its_jobs = Allocations(every, until), Kept(tasks=False)
         ideal = run_ideal(workload, kind, policy, sinks=[theirs, its_jobs], ties=ties)
         found.append(
             Beside(
                 kind=kind,
                 ties=ties,
                 ideal=ideal,
-                apart=apart(ours, theirs, until),
+                apart=apart(ours, theirs),
                 slowdowns=slowdowns(jobs.jobs_kept, its_jobs.jobs_kept),
             )
         )

@@ -16,17 +16,22 @@ SECOND = 1_000_000  # microseconds
 
 
 class Allocations(Sink):
-    """Keeps who holds what at each sample: shares (tasks ÷ scale) by the jobs' numbers."""
+    """Keeps who holds what at each sample, up to `until` (the end of the hour in which jobs come,
+    say): shares (tasks ÷ scale) by the jobs' numbers."""
 
-    def __init__(self, every: int) -> None:
-        self.every = every
+    def __init__(self, every: int, until: int | None = None) -> None:
+        self.every: int | None = every
+        self._until = until
         self.at: dict[int, tuple[Ints, Floats]] = {}
 
     def sample(self, moment: Moment) -> None:
         share = np.divide(
             moment.held, moment.scale, out=np.zeros(len(moment.job)), where=moment.scale > 0
         )
-        self.at[moment.time] = (moment.job, share)
+        if self._until is None or moment.time <= self._until:
+            self.at[moment.time] = (moment.job, share)
+        else:
+            self.every = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -70,6 +71,13 @@ class Instance:
         rows = self.demand[jobs], self.needs[jobs], self.spread[jobs]
         scale: Floats = self.scaler.scales(*rows, there, names).scale
         return scale
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """(C,) the machines of each class."""
+        order = np.argsort(self.classes.of_machine, kind="stable")
+        ends = np.cumsum(np.bincount(self.classes.of_machine, minlength=len(self.example)))
+        return tuple(tuple(some.tolist()) for some in np.split(order, ends[:-1]))
 
     def duration(self, job: int, task: int) -> int:
         """The duration of a task, in microseconds."""

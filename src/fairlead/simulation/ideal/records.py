@@ -110,15 +110,12 @@ def _spread_out(
 ) -> dict[tuple[int, int], int]:
     """Tasks on a class, machine after machine in order, as many as each holds."""
     counts: dict[tuple[int, int], int] = {}
-    members = [
-        np.flatnonzero(g.classes.of_machine == c).tolist() for c in range(len(g.classes.count))
-    ]
     room = [0] * len(g.machine)
     for job, classes in sorted(on.items()):
         for c in np.flatnonzero(classes).tolist():
             most = max(1, int(g.holds[job, c]))
             left = int(classes[c])
-            for machine in members[c]:
+            for machine in g.members[c]:
                 some = min(left, most - room[machine])
                 if some > 0:
                     room[machine] += some

@@ -7,6 +7,7 @@ moved, and what may be taken away, is what tells the ideal schedulers apart.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,10 @@ from fairlead.simulation.ideal.kinds import Kind
 
 _LESS = 1e-12
 """Relative: levels closer than this are the same."""
+
+Bits = int
+"""A set of classes: there are hundreds, and each event asks again what can be reached from which,
+so that a set is a whole number."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,23 @@ class Slots:
         self.kind = kind
         self.stays = kind in (Kind.RESTRICTED, Kind.PERIODIC)
         self.machine_class = machine_class
-        self.free = np.bincount(machine_class, slots, minlength=classes).astype(np.int64)
+        self.free: list[int] = (
+            np.bincount(machine_class, slots, minlength=classes).astype(np.int64).tolist()
+        )
+        self._near: Bits = _bits(np.array(self.free) > 0)  # where something is free
         self._order = np.arange(len(slots)) if order is None else order
         self._place = np.argsort(self._order, kind="stable")
         # The free slots of each class, as places in the order of the machines.
         self._slots: list[list[int]] = [[] for _ in range(classes)]
         for place in np.repeat(np.arange(len(slots)), slots[self._order]).tolist():
             self._slots[machine_class[self._order[place]]].append(place)
-        self._taken = np.zeros(classes, dtype=np.int64)  # slots given away at this moment
+        self._taken = [0] * classes  # slots given away at this moment
         self._rows: list[int] = []  # the job in each row
         self._row: dict[int, int] = {}
+        self._usable: list[Bits] = []  # by row: where it may run,
+        self._on: list[Bits] = []  # where it has tasks,
+        self._new: list[Bits] = []  # and where it has got some at this moment:
+        self._given: dict[tuple[int, int], int] = {}  # so many, by row and class
         self._grow(16)
         # What is best for all who are present, to be followed as tasks end.
         self.target = (
@@ -67,12 +79,13 @@ class Slots:
     def join(self, job: int, usable: Bools, tasks: int, unit: float) -> None:
         """A job with so many waiting tasks; a task adds `unit` to its level."""
         row = len(self._rows)
-        if row == len(self.usable):
+        if row == len(self.waiting):
             self._grow(2 * row)
         self._rows.append(job)
         self._row[job] = row
-        self.usable[row] = usable
         self.waiting[row], self.held[row], self.unit[row], self.seq[row] = tasks, 0, unit, job
+        for sets, those in ((self._usable, _bits(usable)), (self._on, 0), (self._new, 0)):
+            sets.append(those)
         if self.target:
             self.target.join(job, usable, tasks, unit)
             self._stale = True
@@ -80,10 +93,14 @@ class Slots:
     def leave(self, job: int) -> None:
         """A job that has nothing left is gone."""
         row, last = self._row.pop(job), len(self._rows) - 1
-        self.free += self.on[row]  # a target's: a run's job holds nothing any more
+        for c in _places(self._on[row]):  # a target's: a run's job holds nothing any more
+            self._release(c, int(self.on[row, c]))
         for array in self._arrays():
             array[row] = array[last]
             array[last] = 0
+        for sets in (self._usable, self._on, self._new):
+            sets[row] = sets[last]
+            sets.pop()
         moved = self._rows.pop()
         if row != last:
             self._rows[row] = moved
@@ -106,9 +123,9 @@ class Slots:
             bisect.insort(self._slots[c], int(self._place[machine]))
         else:
             c = int(np.argmax(self.on[row]))
-        self.on[row, c] -= 1
+        self._hold(row, c, -1)
         self.held[row] -= 1
-        self.free[c] += 1
+        self._release(c, 1)
 
     def decide(self) -> list[Placed]:
         """The best that the kind may do now: who gets how many more tasks, and where."""
@@ -116,8 +133,9 @@ class Slots:
         before = self.held[:rows].copy()
         if self.kind is Kind.PERIODIC:
             return self._follow()
-        self.new[:rows] = 0
-        self._taken[:] = 0
+        self._new = [0] * rows
+        self._given = {}
+        self._taken = [0] * len(self.free)
         self._fill()
         if self.kind is Kind.PREEMPTION:
             self._exchange()
@@ -126,8 +144,8 @@ class Slots:
             return [Placed(self._rows[r], int(change[r])) for r in np.flatnonzero(change)]
         found = [
             Placed(self._rows[row], 1, self._next_machine(c))
-            for row, c in np.argwhere(self.new[:rows])
-            for _ in range(self.new[row, c])
+            for (row, c), tasks in sorted(self._given.items())
+            for _ in range(tasks)
         ]
         return sorted(found, key=lambda placed: (placed.job, placed.machine))
 
@@ -142,67 +160,79 @@ class Slots:
 
     def _fill(self) -> None:
         """Slots that are free, or can be made free by moving tasks, to whoever has the least."""
-        while self.free.any():
-            rows = len(self._rows)
-            waits = np.flatnonzero(self.waiting[:rows] > 0)
+        while self._near:
+            waits = self._waits()
             if not len(waits):
                 return
-            near = self.free > 0
             first = self._least(waits)
-            if (self.usable[first] & near).any():
-                self._take(first, self._lowest(self.usable[first] & near))
+            if here := self._usable[first] & self._near:
+                self._take(first, self._lowest(here))
                 continue
-            reach = _Reach(self.usable[:rows], self._movable()[:rows], near)
-            can = waits[(self.usable[waits] & reach.classes).any(axis=1)]
-            if not len(can):
+            movable = self._new if self.stays else self._on
+            reach = _Reach(self._usable, movable, self._near, self._usable[first])
+            can = [row for row in waits.tolist() if self._usable[row] & reach.classes]
+            if not can:
                 return
-            row = self._least(can)
-            at = self.usable[row] & reach.classes
-            if (at & near).any():
-                self._take(row, self._lowest(at & near))
+            row = self._least(np.array(can))
+            if here := self._usable[row] & self._near:
+                self._take(row, self._lowest(here))
                 continue
-            c = int(np.argmin(np.where(at, reach.depth, np.iinfo(np.int64).max)))
-            start = c
-            while not near[c]:
-                mover, to = int(reach.mover[c]), int(reach.to[c])
+            way = reach.way(self._usable[row])
+            for mover, c, to in way:
                 self._move(mover, c, to)
-                c = to
-            self.free[c] -= 1
-            self.free[start] += 1
-            self._take(row, start)
+            self._release(way[-1][2], -1)
+            self._release(way[0][1], 1)
+            self._take(row, way[0][1])
 
-    def _movable(self) -> Ints:
-        return self.new if self.stays else self.on
+    def _waits(self) -> Ints:
+        """The rows of the jobs that wait."""
+        found: Ints = np.flatnonzero(self.waiting[: len(self._rows)] > 0)
+        return found
 
     def _least(self, rows: Ints) -> int:
         """Of these the one with the least level, then the first that came."""
         level = self.held[rows] * self.unit[rows]
-        return int(rows[np.lexsort((self.seq[rows], level))[0]])
+        least = rows[level == level.min()]
+        return int(least[np.argmin(self.seq[least])])
 
-    def _lowest(self, classes: Bools) -> int:
+    def _lowest(self, classes: Bits) -> int:
         """Of these classes with free slots the one that has the first machine."""
         if not self.stays:
-            return int(np.argmax(classes))
-        options = np.flatnonzero(classes).tolist()
-        return min(options, key=lambda c: self._slots[c][int(self._taken[c])])
+            return _first(classes)
+        return min(_places(classes), key=lambda c: self._slots[c][self._taken[c]])
 
     def _take(self, row: int, c: int) -> None:
-        self.free[c] -= 1
-        self.on[row, c] += 1
-        self.new[row, c] += 1
+        self._release(c, -1)
+        self._hold(row, c, 1)
+        self._give_new(row, c, 1)
         self._taken[c] += 1
         self.held[row] += 1
         self.waiting[row] -= 1
 
     def _move(self, row: int, c: int, to: int) -> None:
         """A task goes to another class; who counts the free slots is the caller."""
-        self.on[row, c] -= 1
-        self.on[row, to] += 1
+        self._hold(row, c, -1)
+        self._hold(row, to, 1)
         if self.stays:
-            self.new[row, c] -= 1
-            self.new[row, to] += 1
+            self._give_new(row, c, -1)
+            self._give_new(row, to, 1)
             self._taken[c] -= 1
             self._taken[to] += 1
+
+    def _release(self, c: int, slots: int) -> None:
+        """So many slots more are free on the class."""
+        self.free[c] += slots
+        self._near = _with(self._near, c, self.free[c] > 0)
+
+    def _hold(self, row: int, c: int, tasks: int) -> None:
+        """The row has so many tasks more on the class."""
+        self.on[row, c] += tasks
+        self._on[row] = _with(self._on[row], c, bool(self.on[row, c]))
+
+    def _give_new(self, row: int, c: int, tasks: int) -> None:
+        """So many tasks more of the row are new on the class."""
+        count = self._given[row, c] = self._given.get((row, c), 0) + tasks
+        self._new[row] = _with(self._new[row], c, count > 0)
 
     # --- slots of those who have more -------------------------------------------------------
 
@@ -214,17 +244,21 @@ class Slots:
     def _exchange_one(self) -> bool:
         rows = len(self._rows)
         level = self.held[:rows] * self.unit[:rows]
-        waits = np.flatnonzero(self.waiting[:rows] > 0)
+        after = (self.held[:rows] - 1) * self.unit[:rows]
+        most = after.max(initial=0.0)
+        waits = self._waits()
         # Whoever is stuck leaves nothing to those who have as much and reach only the same.
-        covered = np.zeros(len(self.free), dtype=np.bool_)
-        for row in waits[np.lexsort((self.seq[waits], level[waits]))]:
-            if not (self.usable[row] & ~covered).any():
+        covered = 0
+        for row in waits[np.lexsort((self.seq[waits], level[waits]))].tolist():
+            enough = level[row] * (1 + _LESS)
+            if most <= enough:
+                return False
+            if not self._usable[row] & ~covered:
                 continue
-            out = _Out(self.usable[:rows], self.on[:rows], int(row))
-            after = np.where(out.jobs, (self.held[:rows] - 1) * self.unit[:rows], -1.0)
-            giver = int(np.lexsort((-self.seq[:rows], after))[-1])
-            if after[giver] > level[row] * (1 + _LESS):
-                self._give(out, giver, int(row))
+            out = _Out(self._usable, self._on, row)
+            giver = max(out.left, key=lambda j: (after[j], -self.seq[j]), default=row)
+            if after[giver] > enough:
+                self._give(out, giver, row)
                 return True
             covered |= out.classes
         return False
@@ -235,13 +269,11 @@ class Slots:
         self.held[row] += 1
         self.waiting[row] -= 1
         holder = giver
-        while True:
-            c = int(out.left[holder])
-            taker = int(out.enters[c])
-            self.on[holder, c] -= 1
-            self.on[taker, c] += 1
-            if taker == row:
-                return
+        while holder != row:
+            c = out.left[holder]
+            taker = out.enters(c)
+            self._hold(holder, c, -1)
+            self._hold(taker, c, 1)
             holder = taker
 
     # --- a target ---------------------------------------------------------------------------
@@ -255,13 +287,14 @@ class Slots:
             self.target.decide()
             self._stale = False
         found = []
-        rows = len(self._rows)
         goals = self.target.on_classes()
-        wanted = self.usable[:rows][self.waiting[:rows] > 0].any(axis=0)
-        for c in np.flatnonzero(wanted & (self.free > 0)).tolist():
+        wanted = 0
+        for row in self._waits().tolist():
+            wanted |= self._usable[row]
+        for c in _places(wanted & self._near):
             target = np.array([goals[job][c] for job in self._rows])
             while self.free[c] > 0:
-                can = np.flatnonzero((self.waiting[:rows] > 0) & self.usable[:rows, c])
+                can = np.array([r for r in self._waits().tolist() if self._usable[r] >> c & 1])
                 if not len(can):
                     break
                 below = np.maximum(target[can] - self.on[can, c], 0)
@@ -280,11 +313,8 @@ class Slots:
     # --- rows -------------------------------------------------------------------------------
 
     def _grow(self, rows: int) -> None:
-        classes = len(self.free)
         old = self._arrays() if self._rows else ()
-        self.usable = np.zeros((rows, classes), dtype=np.bool_)
-        self.on = np.zeros((rows, classes), dtype=np.int64)
-        self.new = np.zeros((rows, classes), dtype=np.int64)
+        self.on = np.zeros((rows, len(self.free)), dtype=np.int64)
         self.waiting = np.zeros(rows, dtype=np.int64)
         self.held = np.zeros(rows, dtype=np.int64)
         self.seq = np.zeros(rows, dtype=np.int64)
@@ -292,57 +322,104 @@ class Slots:
         for array, before in zip(self._arrays(), old, strict=False):
             array[: len(before)] = before
 
-    def _arrays(self) -> tuple[Bools | Ints | Floats, ...]:
-        return (self.usable, self.on, self.new, self.waiting, self.held, self.seq, self.unit)
+    def _arrays(self) -> tuple[Ints | Floats, ...]:
+        return (self.on, self.waiting, self.held, self.seq, self.unit)
 
 
 class _Reach:
-    """The classes from which tasks can be moved on until a slot there is free."""
+    """The classes from which tasks can be moved on until a slot there is free: all of them, or
+    those that are as near as the nearest of `wanted`."""
 
-    def __init__(self, usable: Bools, movable: Ints, near: Bools) -> None:
-        self.classes = near.copy()
-        self.depth = np.zeros(len(near), dtype=np.int64)
-        self.mover = np.full(len(near), -1)
-        self.to = np.full(len(near), -1)
-        seen = np.zeros(len(usable), dtype=np.bool_)
-        edge, depth = near, 0
-        while edge.any():
-            depth += 1
-            movers = np.flatnonzero(~seen & usable[:, edge].any(axis=1))
-            seen[movers] = True
-            has = movable[movers] > 0
-            fresh = np.flatnonzero(has.any(axis=0) & ~self.classes)
-            if not len(fresh):
-                return
-            who = movers[np.argmax(has[:, fresh], axis=0)]
-            self.mover[fresh] = who
-            self.to[fresh] = np.argmax(usable[who] & edge, axis=1)
-            self.depth[fresh] = depth
-            edge = np.zeros(len(near), dtype=np.bool_)
-            edge[fresh] = True
-            self.classes |= edge
+    def __init__(
+        self, usable: Sequence[Bits], movable: Sequence[Bits], near: Bits, wanted: Bits
+    ) -> None:
+        self.classes = near
+        # By distance: who moves from which classes, and where to.
+        self._steps: list[list[tuple[Bits, int, Bits]]] = []
+        rows = [row for row, some in enumerate(movable) if some]
+        edge = near
+        while edge and not self.classes & wanted:
+            fresh, left, step = 0, [], []
+            for row in rows:
+                to = usable[row] & edge
+                if not to:
+                    left.append(row)
+                elif more := movable[row] & ~(self.classes | fresh):
+                    fresh |= more
+                    step.append((more, row, to))
+            rows, edge = left, fresh
+            self._steps.append(step)
+            self.classes |= fresh
+
+    def way(self, usable: Bits) -> list[tuple[int, int, int]]:
+        """Who moves from which class to which, the one after the other, until a free slot is
+        among the usable classes: from the nearest of them on."""
+        reached = [_union(step) & usable for step in self._steps]
+        depth = next(at for at, classes in enumerate(reached) if classes)
+        c = _first(reached[depth])
+        found = []
+        for step in self._steps[depth::-1]:
+            mover, to = next((row, _first(to)) for more, row, to in step if more >> c & 1)
+            found.append((mover, c, to))
+            c = to
+        return found
 
 
 class _Out:
-    """The jobs whose slots one job could get, each of them moving on to where the next one is."""
+    """The jobs whose slots one job could get, each of them moving on to where the next one is.
 
-    def __init__(self, usable: Bools, on: Ints, row: int) -> None:
-        self.classes = usable[row].copy()
-        self.jobs = np.zeros(len(usable), dtype=np.bool_)
-        self.enters = np.where(usable[row], row, -1)  # by class: who would take a slot there
-        self.left = np.full(len(usable), -1)  # by job: the class on which it would give one up
-        known = self.jobs.copy()
-        known[row] = True
+    `left`: by job the class on which it would give one up."""
+
+    def __init__(self, usable: Sequence[Bits], on: Sequence[Bits], row: int) -> None:
+        self.classes = usable[row]
+        self.left: dict[int, int] = {}
+        self._enters = [(usable[row], row)]  # who would take a slot on which classes
+        rows = [other for other, some in enumerate(on) if some and other != row]
         edge = self.classes
-        while edge.any():
-            at = np.flatnonzero(edge)
-            has = on[:, at] > 0
-            fresh = np.flatnonzero(has.any(axis=1) & ~known)
-            if not len(fresh):
-                return
-            known[fresh] = self.jobs[fresh] = True
-            self.left[fresh] = at[np.argmax(has[fresh], axis=1)]
-            wider = usable[fresh].any(axis=0) & ~self.classes
-            self.enters[wider] = fresh[np.argmax(usable[fresh][:, wider], axis=0)]
-            self.classes = self.classes | wider
-            edge = wider
+        while edge:
+            fresh, rest = [], []
+            for other in rows:
+                if here := on[other] & edge:
+                    self.left[other] = _first(here)
+                    fresh.append(other)
+                else:
+                    rest.append(other)
+            rows, edge = rest, 0
+            for other in fresh:
+                if wider := usable[other] & ~self.classes:
+                    self._enters.append((wider, other))
+                    self.classes |= wider
+                    edge |= wider
+
+    def enters(self, c: int) -> int:
+        """The job that would take a slot on the class."""
+        return next(row for classes, row in self._enters if classes >> c & 1)
+
+
+def _bits(these: Bools) -> Bits:
+    """The set of the classes that are true."""
+    return int.from_bytes(np.packbits(these, bitorder="little").tobytes(), "little")
+
+
+def _places(classes: Bits) -> Iterator[int]:
+    """The classes in the set, the first one first."""
+    while classes:
+        c = _first(classes)
+        yield c
+        classes ^= 1 << c
+
+
+def _first(classes: Bits) -> int:
+    return (classes & -classes).bit_length() - 1
+
+
+def _with(classes: Bits, c: int, there: bool) -> Bits:
+    """The set with or without this class."""
+    return classes | 1 << c if there else classes & ~(1 << c)
+
+
+def _union(step: Sequence[tuple[Bits, int, Bits]]) -> Bits:
+    found = 0
+    for classes, _, _ in step:
+        found |= classes
+    return found

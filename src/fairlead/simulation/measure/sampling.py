@@ -88,8 +88,11 @@ class Sampling:
         return [self._sinks[place] for place, at in self._next.items() if at == time]
 
     def pass_by(self, time: int) -> None:
-        """The sinks were told of this moment; each may have chosen a longer interval at that."""
-        for place, at in self._next.items():
+        """The sinks were told of this moment; each may have chosen a longer interval at that, or
+        that it has seen enough."""
+        for place, at in list(self._next.items()):
             every = self._sinks[place].every
-            if at == time and every is not None:
+            if every is None:
+                del self._next[place]
+            elif at == time:
                 self._next[place] = (time // every + 1) * every

@@ -93,7 +93,8 @@ class Sink:
     wants_jobs = False
     wants_tasks = False
     every: int | None = None
-    """Microseconds between samples; None: no samples."""
+    """Microseconds between samples; None: no samples. A sink may choose a longer interval when it
+    is told of a sample, or none for the rest of the run."""
 
     def start(self, run: RunInfo) -> None:
         """The run begins."""

@@ -22,7 +22,14 @@ from fairlead.simulation.workload import Floats
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart, darkened where
 # they are too light for thin lines on white; each also has its own dashes.
 COLOURS = ("#0072b2", "#d55e00", "#00805a", "#b0528a", "#8a6a00", "#3a8fc4", "#7a3fb0", "#555555")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+DASHES = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.5, 1.2)),
+    (0, (6, 1.5, 1.5, 1.5)),
+    (0, (11, 2)),
+    (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)),
+)
 INK, GRID = "#1a1a1b", "#d9d9da"
 
 WIDTH, HEIGHT = 5.2, 3.2  # inches: at 72 points an inch as wide as a phone, text of 10 points

@@ -49,7 +49,13 @@ def run(_: Setting) -> Findings:
                 ),
             ),
         ),
-        notes=("The marks on the machines are inside of the mechanism and are not compared.",),
+        notes=(
+            (
+                "The marks on the machines are inside of the mechanism and are not compared. Ours"
+                " goes along the machines from (4, 2) on; in the figure's order, which is one of"
+                " many, u2 has three tasks and u3 two (by hand)."
+            ),
+        ),
     )
 
 

@@ -23,7 +23,7 @@ from fairlead.studies.properties.whole import (
 from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1
-INPUTS, FEW = 100, 2
+INPUTS, FEW = 100, 1
 TRIES = 60
 """Allocations to spend on making each witness smaller."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, fields
-from math import log, sqrt
+from math import dist, log, sqrt
 
 import numpy as np
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.studies.cases import job, machines, share
-from fairlead.studies.claims import compare, whether
+from fairlead.studies.claims import compare, contradiction, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Picture
 from fairlead.studies.study import About, Findings, Setting, Table
@@ -20,6 +20,8 @@ SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
 DRAWS = 20
 SEED = 1
 """Of the demands."""
+EXAMPLE = 4
+"""Machines of section 4.2's example: an even number."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,26 @@ def radius(mean: Allocation) -> float:
             tasks[at[name]] = has
         far = max(far, float(np.linalg.norm(tasks - centre)))
     return far
+
+
+def example(n: int) -> float:
+    """Section 4.2's example: n machines, on each of which user 0 has a task or user i, who can use
+    the i-th only, has n. The distance from the mean of the farthest allocation that the lottery
+    draws: the inner radius at that point is no larger."""
+    names = [f"r{r}" for r in range(n + 1)]
+    where = machines(
+        *[[n if r in (0, i) else 0 for r in range(n + 1)] for i in range(1, n + 1)],
+        resources=names,
+    )
+    users = [job("u0", n, resources=names)]
+    users += [
+        job(f"u{i}", *[1 if r in (0, i) else 0 for r in range(n + 1)], resources=names)
+        for i in range(1, n + 1)
+    ]
+    found = share(where, users, "cdrf-lottery")
+    assert found.whole is not None
+    mean = [one.tasks for one in found.jobs]
+    return max(dist([count for _, count in chance.jobs], mean) for chance in found.whole.lottery)
 
 
 def tries(answer: Allocation) -> int:
@@ -170,6 +192,13 @@ def run(setting: Setting) -> Findings:
                 "section 4.2: rounding down has an error of n² / m",
                 all(one.rounded_down <= len(users()) ** 2 / one.machines for one in found),
                 shown=f"{last.rounded_down:.2g} on {last.machines} machines",
+            ),
+            contradiction(
+                f"section 4.2's example of {EXAMPLE} machines: its inner radius, 2n√n",
+                f"{2 * EXAMPLE * sqrt(EXAMPLE):g}",
+                f"≤ {EXAMPLE * sqrt(EXAMPLE + 1):.2f}",
+                "the set itself, whose points are at most n√(n + 1) apart,",
+                example(EXAMPLE),
             ),
         ),
         tables=(Table("errors", columns),),

@@ -22,7 +22,8 @@ from fairlead.studies.runs import Load, workload
 from fairlead.studies.study import About, Findings, Setting, Table
 
 POLICY = "cmmf(slot)"
-USERS, MACHINES = 9, 100
+USERS = 9
+MACHINES, FEW_MACHINES = 100, 40
 MEAN = 1.0
 """Seconds of a task in the mean: the unit of time."""
 EVERY = SECOND // 10
@@ -43,6 +44,7 @@ class Case(NamedTuple):
 
     seed: int
     at_once: bool
+    machines: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ ONLINE = "online"
 def run(setting: Setting) -> Findings:
     """Lets nine users join one after the other, and all at once."""
     seeds = FEW if setting.quick else SEEDS
-    cases = [Case(seed, at_once) for at_once in (False, True) for seed in seeds]
+    machines = FEW_MACHINES if setting.quick else MACHINES
+    cases = [Case(seed, at_once, machines) for at_once in (False, True) for seed in seeds]
     done = dict(zip(cases, setting.spread(compared, cases), strict=True))
     joining = [one for case, one in done.items() if not case.at_once]
     together = [one for case, one in done.items() if case.at_once]
@@ -76,7 +79,7 @@ def run(setting: Setting) -> Findings:
             Picture(
                 "Nine users who join, and leave as their tasks end",
                 "Each panel has the shares of all users under the online scheduler (drawn through)"
-                " and under one that solves (dashes, the same colour); the last is of an empty"
+                " and under one that solves (dashes); the last is of an empty"
                 " cluster that all join at once. Seed 1.",
                 (
                     *(
@@ -118,22 +121,24 @@ def compared(case: Case) -> Compared:
 def nine_users(case: Case) -> Workload:
     """Nine users, each of whom may use machines that are drawn."""
     draw = numbers(case.seed, Stream.CONSTRAINTS)
-    names = tuple(f"m{at}" for at in range(MACHINES))
+    names = tuple(f"m{at}" for at in range(case.machines))
     part = draw.uniform(0.1, 1.0, USERS)
     users = [
         Load(
             f"u{at + 1}",
-            TOGETHER * MACHINES // USERS,
+            TOGETHER * case.machines // USERS,
             (1,),
             MEAN,
             start=0.0 if case.at_once else at * BETWEEN,
-            on=tuple(names[m] for m in np.flatnonzero(draw.random(MACHINES) < part[at])),
+            on=tuple(names[m] for m in np.flatnonzero(draw.random(case.machines) < part[at])),
             times=TIMES,
         )
         for at in range(USERS)
     ]
     one = (Resource("slot", Fraction(1)),)
-    return workload("nine-users", one, names, np.ones((MACHINES, 1), np.int64), users, case.seed)
+    return workload(
+        "nine-users", one, names, np.ones((case.machines, 1), np.int64), users, case.seed
+    )
 
 
 def _shares(kept: Allocations, times: Sequence[int]) -> Floats:

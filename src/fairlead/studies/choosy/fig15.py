@@ -54,10 +54,21 @@ def run(setting: Setting) -> Findings:
                 "the machine was busy or slow",
             ),
             whether(
-                "the time grows about as the users",
-                took[most] / took[half] < 2 * most.users / half.users,
+                "with twice the users it takes at most about twice as long (paper: roughly linear)",
+                took[most] / took[half] < 1.2 * most.users / half.users,
+                "the machine was busy or slow",
                 shown=f"{took[half]:.2f} s for {half.users:,}, {took[most]:.2f} s for"
                 f" {most.users:,}",
+            ),
+            *(
+                whether(
+                    f"with {most.types // few} times the types it takes at most about as many times"
+                    " as long (paper: roughly linear)",
+                    took[most] / took[most._replace(types=few)] < 1.2 * most.types / few,
+                    "the machine was busy or slow",
+                    shown=f"{took[most] / took[most._replace(types=few)]:.1f} times",
+                )
+                for few in types[:-1]
             ),
             whether(
                 "with 100 times the machines it grows by less than 18 times",

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 from fairlead.studies.cases import parts_of, share, tasks
 from fairlead.studies.choosy.examples import CMMF, slots, users
 from fairlead.studies.claims import compare
 from fairlead.studies.pictures.charts import holdings
-from fairlead.studies.pictures.picture import Picture
+from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.study import About, Findings, Setting, Table
 
 WHERE = slots(9)
 USERS = users((1, 2), range(2, 6), range(5, 10))
+LEVELS = (2, 3, 4)
 
 
 def run(_: Setting) -> Findings:
     """Shares nine machines by CMMF; the levels are the rounds."""
     found = share(WHERE, USERS, CMMF)
-    parts = parts_of(found, WHERE, USERS, "slot")
     names = [user.name for user in USERS]
     return Findings(
         rows=(
@@ -34,10 +37,21 @@ def run(_: Setting) -> Findings:
         pictures=(
             Picture(
                 "Who has which machine",
-                "The allocation after the third round.",
-                (holdings(parts, "part of the machine", order=names),),
+                "After each round: nobody has more than its level, and whoever was stuck keeps"
+                " what it had. Machines that nobody can tell apart are drawn with the same on each."
+                " Which ones somebody has, where several are as good, is not the figure's.",
+                tuple(_after(level, names) for level in LEVELS),
             ),
         ),
+    )
+
+
+def _after(level: int, names: list[str]) -> Panel:
+    """The machines after the round of this level: as many as users have who want no more."""
+    wanted = [replace(user, tasks=Fraction(level)) for user in USERS]
+    parts = parts_of(share(WHERE, wanted, CMMF, whole=True), WHERE, wanted, "slot")
+    return holdings(
+        parts, "part of the machine", title=f"round {1 + LEVELS.index(level)}", order=names
     )
 
 

@@ -25,7 +25,8 @@ FORMULA = (
     f" pickiness of {PICKINESS}."
 )
 OTHERS = (
-    "other clusters' tasks are not Facebook's and Bing's: services and long jobs are among them"
+    "perhaps other clusters' tasks are of another kind than Facebook's and Bing's: services and"
+    " long jobs are among them"
 )
 
 
@@ -53,7 +54,7 @@ def run(setting: Setting) -> Findings:
                 " themselves",
                 "< 2",
                 wait,
-                "a few tasks that take a hundred times the mean hold most machines",
+                _long(times),
             ),
         ]
         shown.append(Line(name, x.tolist(), longer.tolist()))
@@ -87,6 +88,15 @@ def ramp_up(times: Floats, pickiness: float) -> float:
     rest = times * np.arange(len(times), 0, -1) + np.concatenate([[0.0], np.cumsum(times)[:-1]])
     part = rest / times.sum()
     return float(np.interp(pickiness, part, times) / times[1:].mean())
+
+
+def _long(times: Floats) -> str:
+    """How many tasks take long, and what they hold."""
+    long = times > 2 * times.mean()
+    return (
+        f"{long.mean():.1%} of the tasks take more than twice the mean, and at any moment hold"
+        f" {times[long].sum() / times.sum():.0%} of the machines"
+    )
 
 
 def _distribution(times: Floats) -> tuple[Floats, Floats]:

@@ -24,6 +24,10 @@ LARGEST = 47
 PRINTED = (56, 28, 42)
 """Tasks of the three jobs on the servers of the fourth type at 60 s."""
 
+TABLE_4 = (6732, 3863, 1001, 795, 126, 52, 5, 5, 3, 1)
+"""Google's machines of each type, from 0 on."""
+TYPE_4, ALL_TYPES = TABLE_4[4], sum(TABLE_4)
+
 
 def run(_: Setting) -> Findings:
     """Simulates the three jobs under 2-DF, and counts their tasks second by second."""
@@ -66,6 +70,13 @@ def run(_: Setting) -> Findings:
                 f"{room}",
                 "the list of servers (3 of 16 CPUs)",
                 largest,
+            ),
+            contradiction(
+                "Table 4: the ratio of machines of its type 4",
+                "0.0551",
+                "0.0100",
+                f"its column of numbers ({TYPE_4} of {ALL_TYPES:,}; 726 would give 0.0551)",
+                TYPE_4 / ALL_TYPES,
             ),
         ),
         tables=(

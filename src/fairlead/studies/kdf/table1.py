@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.studies.claims import Row, compare
+from fairlead.studies.claims import Row, compare, contradiction
 from fairlead.studies.kdf.combinations import RULES, capacities, enumeration, mean, wins
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
@@ -33,6 +33,15 @@ def run(setting: Setting) -> Findings:
             )
         more = mean(found, [float(wins(one)) for one in found])
         rows.append(compare(f"C = {capacity}: 2-DF completes more than DRF", often, more, BECAUSE))
+        rows.append(
+            contradiction(
+                f"C = {capacity}: combinations, 3^(3C)",
+                f"{3 ** (3 * capacity):,}",
+                f"{capacity**9:,}",
+                f"the experiment itself ({capacity}^9)",
+                sum(one.count for one in found),
+            )
+        )
     names = [f"C = {capacity}" for capacity in capacities(setting)]
     return Findings(
         rows=tuple(rows),

@@ -11,6 +11,7 @@ from fairlead.studies.pictures.picture import Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 HATCHES = ("", "////", "----", "xxxx", "\\\\\\\\", "||||", "++", "//--")
 """Beside the colours, so that bars can be told apart in grey. Straight lines alone: a hatching of
@@ -19,8 +20,12 @@ MANY = 60
 """Points of a cloud from which on it is one image in an SVG."""
 MOST_MARKS = 20
 """Of a line."""
+FEW_POWERS = 50
+"""The largest ÷ the smallest number of a logarithmic axis, below which powers of ten are few."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#1a1a1b"
+ALONE = "_nolegend_"
+"""Of a series that is the only one: what it is stands at the axis."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def lines(
                 look |= {"markevery": max(1, len(line.x) // MOST_MARKS)}
             if steps:
                 look |= {"drawstyle": "steps-post"}
-            axes.plot(line.x, line.y, label=line.name, **look)
+            axes.plot(line.x, line.y, label=line.name if len(names) > 1 else ALONE, **look)
             if line.low is not None and line.high is not None:
                 step: Literal["post"] | None = "post" if steps else None
                 axes.fill_between(
@@ -76,6 +81,8 @@ def lines(
             axes.set_ylim(bottom=y_from)
         if y_most is not None:
             axes.set_ylim(top=y_most)
+        if "x" not in log and all(isinstance(x, int) for line in found for x in line.x):
+            axes.locator_params(axis="x", integer=True)
 
     return Panel(title, draw)
 
@@ -105,14 +112,16 @@ def bars(
             look = _fill(looks.index(name))
             heights = [0.0 if isnan(value) else value for value in values]
             error = None if spread is None else spread.get(name)
-            axes.bar(x, heights, wide * 0.92, label=name, yerr=error, capsize=2, **look)
+            label = name if len(looks) > 1 else ALONE
+            axes.bar(x, heights, wide * 0.92, label=label, yerr=error, capsize=2, **look)
             if numbers is not None:
-                for place, value in zip(x, values, strict=True):
+                above = [0.0] * len(x) if error is None else error
+                for place, value, more in zip(x, values, above, strict=True):
                     if not isnan(value):
                         text = format(value, numbers)
                         axes.annotate(
                             text,
-                            (place, value),
+                            (place, max(value + more, 0.0)),
                             xytext=(0, 2),
                             textcoords="offset points",
                             ha="center",
@@ -216,6 +225,8 @@ def holdings(
         axes.grid(visible=False, axis="x")
         axes.set_xticks(range(len(parts)), list(parts), fontsize=8 if len(parts) > 6 else 9)
         axes.set_ylim(0, y_most)
+        if y_most > 1:  # things that are counted
+            axes.locator_params(axis="y", integer=True)
         axes.set_ylabel(y_label)
 
     return Panel(title, draw)
@@ -247,10 +258,25 @@ def grid(
 def _label(axes: Axes, x_label: str, y_label: str, log: str) -> None:
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
-    if "x" in log:
-        axes.set_xscale("log")
-    if "y" in log:
-        axes.set_yscale("log")
+    for letter, scaled, axis in (
+        ("x", axes.set_xscale, axes.xaxis),
+        ("y", axes.set_yscale, axes.yaxis),
+    ):
+        if letter in log:
+            scaled("log")
+            _powers(axis)
+
+
+def _powers(axis: Axis) -> None:
+    """Ticks of a logarithmic axis: at powers of ten, or, where those are few, at 1, 2 and 5 in
+    plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_minor_formatter(NullFormatter())
+    if high / low < FEW_POWERS:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter("{x:g}")
 
 
 def _look(names: Sequence[str], name: str) -> dict[str, Any]:

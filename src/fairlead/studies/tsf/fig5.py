@@ -12,7 +12,7 @@ from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workload import Floats
 from fairlead.simulation.workloads.draws import SECOND
 from fairlead.simulation.workloads.registry import generate
-from fairlead.studies.claims import Row, compare, whether
+from fairlead.studies.claims import Row, compare, contradiction, whether
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.study import About, Findings, Setting, Table
@@ -22,6 +22,8 @@ JOBS = ("job 1", "job 2", "job 3", "job 4")
 CPU, MEMORY, TASKS = "CPU", "memory", "task share"
 ONE, BOTH, THREE = (2, 10), (45, 65), (200, 240)
 """Seconds between which job 1, jobs 1 and 2, and jobs 1, 3 and 4 run as many tasks as they can."""
+ALONE = 75
+"""Tasks that job 1 could run alone."""
 LAST = 150
 """Seconds: jobs 3 and 4 begin."""
 
@@ -34,7 +36,16 @@ def run(setting: Setting) -> Findings:
     seeds = FEW if setting.quick else SEEDS
     runs = setting.spread(shares_over_time, seeds)
     return Findings(
-        rows=claims(runs, _mean(runs, ONE)[0]),
+        rows=(
+            *claims(runs, _mean(runs, ONE)[0]),
+            contradiction(
+                "tasks of job 1 on its 30 nodes beside jobs 3 and 4: 2 × 30, of 100",
+                "60 and 100",
+                "45 and 75",
+                "Table II (15 of these nodes have one CPU, and job 1 could run 75)",
+                [ALONE * _mean(runs, THREE)[0], ALONE],
+            ),
+        ),
         tables=(table(runs[0]),),
         pictures=(
             Picture(
@@ -119,7 +130,7 @@ def claims(runs: Sequence[Shares], alone: float) -> tuple[Row, ...]:
         whether(
             "job 1 takes what the last of the others releases",
             min(taken) > 3 / 5,
-            shown=f"its share rises to {min(taken):.2f}–{max(taken):.2f}",
+            shown=f"its share rises to {_between(min(taken), max(taken), '.2f')}",
         ),
     )
 
@@ -153,7 +164,13 @@ def _mean(runs: Sequence[Shares], between: tuple[int, int]) -> list[float]:
 
 def _range(ends: Sequence[Sequence[int]], at: int) -> str:
     """The least and the most second at which a job is over."""
-    return f"{min(end[at] for end in ends)}–{max(end[at] for end in ends)}"
+    return _between(min(end[at] for end in ends), max(end[at] for end in ends))
+
+
+def _between(least: float, most: float, form: str = "g") -> str:
+    """Both, or the one that they are."""
+    low, high = format(least, form), format(most, form)
+    return low if low == high else f"{low}–{high}"
 
 
 STUDY = About(

@@ -308,6 +308,15 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
             order=list(POLICIES),
         )
 
+    def of_jobs(values: Floats | Ints, title: str) -> Panel:
+        return lines(
+            [Line("jobs", np.quantile(values, QUANTILES).tolist(), [100 * q for q in QUANTILES])],
+            "percent of the machines" if title.startswith("8a") else "tasks",
+            "percent of jobs",
+            title=title,
+            log="" if title.startswith("8a") else "x",
+        )
+
     speed = {
         name: [float(np.mean([100 * one.speed_up[p][at] for one in found])) for at in range(4)]
         for name, p in OTHERS.items()
@@ -322,6 +331,8 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
         f"Means of {count} repetitions, with times drawn from those of 10,000 jobs; waits below"
         " 0.1 s are drawn there.",
         (
+            of_jobs(np.concatenate([100 * one.machines_of_jobs for one in found]), "8a: can use"),
+            of_jobs(found[0].sizes, "8b: size"),
             cdf(_mean([one.delays for one in found]), "9a: job delay", "seconds"),
             cdf(_mean([one.took for one in found]), "9b: job completion", "seconds"),
             bars(

@@ -57,7 +57,10 @@ class Packer:
 
     def __init__(self, demand: Ints, capacity: Ints, most: Ints, work: Work | None = None) -> None:
         self._work = work or Work()
-        self.demand, self.capacity, self.most = demand, capacity, most
+        # Copies: the compiled search is compiled again for each layout of its arrays.
+        self.demand, self.capacity, self.most = (
+            np.array(each, np.int64, order="C") for each in (demand, capacity, most)
+        )
         self._divisible: highspy.Highs | None = None
         self._whole: highspy.Highs | None = None
 
