@@ -15,6 +15,7 @@ from fairlead.engines.observing import Prioritizes
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.scheduling.reading.core_copy import FrozenCore, Spares, freeze
+from fairlead.service.api.drawings import LONGEST
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import JobName
@@ -120,14 +121,20 @@ async def can_run(context: Enter) -> Response:
 
 async def allocation(context: Enter) -> Response:
     """The exact allocation of what is present, as it is drawn."""
+    names = await context.read(lambda view: told_otherwise(view.records, context.caller))
+    found = await context.api.drawings.newest(names, lambda: _draw(context, names))
+    return context.answer(found)
+
+
+async def _draw(context: Enter, names: Mapping[str, str]) -> LiveAllocation:
+    """Draws the present with these names of jobs. Raises RefusalError."""
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
 
         def look(view: ServiceView) -> tuple[Present, str, int]:
             core = get_core(view)
-            present = take_present(core, told_otherwise(view.records, context.caller))
-            return present, core.book.scaler.spec, _time(view, now)
+            return take_present(core, names), core.book.scaler.spec, _time(view, now)
 
         try:
             present, policy, time = await context.read(look, long=True)
@@ -135,10 +142,11 @@ async def allocation(context: Enter) -> Response:
                 given = await asyncio.to_thread(live_input_of, present)
             else:
                 given = live_input_of(present)
-            found = await context.api.solving.solve(draw_present, time, given, policy)
+            return await context.api.solving.solve(
+                draw_present, time, given, policy, seconds=LONGEST
+            )
         except InputError as error:  # a page shows what is there, and why there is no more
-            found = LiveAllocation(time=now, problem=str(error))
-    return context.answer(found)
+            return LiveAllocation(time=now, problem=str(error))
 
 
 def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, Told]:
