@@ -101,11 +101,11 @@ class Adoption:
         """The same, where jobs and tenants of ours are beside the cluster's own."""
         theirs: list[str] = []
         if isinstance(request, SubmitJobs):
-            for job in request.jobs:
-                if NUMBER.fullmatch(job.name):
+            for asked in request.jobs:
+                if NUMBER.fullmatch(asked.name):
                     return Refused(
                         Wrong.INPUT,
-                        f'job "{job.name}" is called as {self.other.capitalize()} calls its jobs,'
+                        f'job "{asked.name}" is called as {self.other.capitalize()} calls its jobs,'
                         " and would keep that one from its turn: give it another name",
                     )
             return None
