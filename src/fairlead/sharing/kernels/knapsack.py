@@ -22,7 +22,6 @@ def _kernel(function: F) -> F:
     return compiled
 
 
-@_kernel
 def search(
     value: Any,
     demand: Any,
@@ -43,13 +42,34 @@ def search(
     `value` (J,); `demand` (J, R) and `capacity` (R,) are whole numbers, `most` (J,) of each job.
     `price` (R,) bounds what tasks are worth: any prices do, those of divisible tasks do best.
     """
+    # Not in the compiled function: sorting alone takes longer to compile than all else in it.
+    cost = np.zeros(len(value))
+    for r in range(len(price)):  # one resource after the other: the same sum on every machine
+        cost += price[r] * demand[:, r]
+    ratio = np.divide(value, cost, out=np.full(len(cost), np.inf), where=cost > 0)
+    order = np.argsort(-ratio, kind="stable")
+    number: int = _search(
+        value, cost, order, demand, capacity, most, price, least, every, found, looks
+    )
+    return number
+
+
+@_kernel
+def _search(
+    value: Any,
+    cost: Any,
+    order: Any,
+    demand: Any,
+    capacity: Any,
+    most: Any,
+    price: Any,
+    least: float,
+    every: bool,
+    found: Any,
+    looks: int,
+) -> int:
+    """Does what `search` says, with the jobs in this order."""
     jobs, resources = demand.shape
-    cost = np.zeros(jobs)
-    for j in range(jobs):
-        for r in range(resources):
-            cost[j] += price[r] * demand[j, r]
-    ratio = np.where(cost > 0, value / np.where(cost > 0, cost, 1.0), np.inf)
-    order = np.argsort(-ratio, kind="mergesort")
     left = np.zeros((jobs + 1, resources), np.int64)
     left[0] = capacity
     purse = np.zeros(jobs + 1)  # what is left, at these prices
