@@ -1,5 +1,7 @@
 """A service to look at: machines, tenants and jobs in memory, served over HTTP by a process of its
-own. `python -m benchmarks.dashboard_service FOLDER --machines 1000 --tenants 200 --jobs 10000`."""
+own. `python -m benchmarks.dashboard_service FOLDER --machines 1000 --tenants 200 --jobs 10000`, or
+those of a trace: `FOLDER --trace google-2011/ --set hours=1`. What is launched lasts for ever, and
+nothing runs."""
 
 from __future__ import annotations
 
@@ -7,14 +9,18 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
+from fairlead.cli.commands.trace import assignments
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.process import WorkerAdviser
 from fairlead.service.journal.memory import MemoryStore, Place
@@ -22,6 +28,8 @@ from fairlead.service.loop.loop import Service
 from fairlead.service.process.server import Serving, serve
 from fairlead.service.requests import Caller, Refused, SubmitJobs
 from fairlead.service.settings import Limits, Settings
+from fairlead.simulation.traces.backlog import as_input
+from fairlead.simulation.traces.registry import load
 from tests.engines.fake import FakeEngine
 from tests.engines.world import World, lasting
 
@@ -80,10 +88,17 @@ def tenants(count: int) -> list[Tenant]:
     return [Tenant(f"team-{k:03}", weight=1 + k % 3) for k in range(count)]
 
 
-def begin(there: Sequence[Machine], tenants: Sequence[Tenant], adviser: Adviser) -> Service:
+def begin(
+    there: Sequence[Machine],
+    tenants: Sequence[Tenant],
+    adviser: Adviser,
+    units: Mapping[str, Fraction] | None = None,
+) -> Service:
     """A service on these machines, with nothing to do yet."""
     world = World(there, lambda: time.time_ns() // 1000, lasting(None))
-    settings = Settings(tenants=tuple(tenants), limits=LIMITS, snapshot_every=0)
+    settings = Settings(
+        tenants=tuple(tenants), units=FrozenMap(units), limits=LIMITS, snapshot_every=0
+    )
     service = Service(MemoryStore(Place()), FakeEngine(world), settings, adviser)
     service.step(time.time_ns() // 1000)
     return service
@@ -97,6 +112,17 @@ def submit(service: Service, work: Sequence[Job]) -> None:
         )
         if isinstance(reply, Refused):
             raise RuntimeError(reply.what)
+
+
+def begin_trace(files: Sequence[str], options: Mapping[str, str]) -> Service:
+    """A service on the machines of a trace, with all its jobs at once, those of a tenant that are
+    alike as one; in the units in which the trace is read."""
+    workload = load(files, None, options)
+    cluster, work, _ = as_input(workload)
+    units = {each.name: each.unit for each in workload.resources if not each.device}
+    service = begin(cluster.machines, cluster.tenants, WorkerAdviser(), units)
+    submit(service, [replace(job, command=("true",)) for job in work])
+    return service
 
 
 def start(folder: Path, service: Service, port: int = 0) -> int:
@@ -118,10 +144,15 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     for name, number in (("machines", 1000), ("tenants", 200), ("jobs", 10_000)):
         parser.add_argument(f"--{name}", type=int, default=number)
+    parser.add_argument("--trace", nargs="+", metavar="FILE", default=[])
+    parser.add_argument("--set", action="append", metavar="NAME=VALUE", default=[])
     options = parser.parse_args()
-    there = machines(options.machines)
-    service = begin(there, tenants(options.tenants), WorkerAdviser())
-    submit(service, jobs(options.jobs, options.tenants))
+    if options.trace:
+        service = begin_trace(options.trace, assignments(options.set))
+    else:
+        there = machines(options.machines)
+        service = begin(there, tenants(options.tenants), WorkerAdviser())
+        submit(service, jobs(options.jobs, options.tenants))
     return start(options.folder, service, options.port)
 
 

@@ -1,15 +1,18 @@
 """The live page with what nobody wishes for: hundreds of tenants, names of all kinds, no machine
-that takes tasks, and no storm of questions when the service dies and comes back."""
+that takes tasks, a sign-in that ends, and no storm of questions when the service comes back."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from tests.cli.live.place import until
 from tests.dashboard.test_live import FAILS, VIEWS, Place
 from tests.ports import kept_port
+from tests.service.signin.issuer import issuing
 
 MARKUP = "<b>bold</b>&amp;"
 HEBREW = "שלום-עולם"
@@ -37,8 +40,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("service")
     more = "".join(f"  - {{name: team-{k:03}}}\n" for k in range(TENANTS - 3))
     (folder / "cluster.yaml").write_text(CLUSTER + more, encoding="utf-8")
-    with kept_port() as port:
-        made = Place(folder, port)
+    with kept_port() as port, issuing() as issuer:
+        made = Place(folder, port, issuer)
         made.submit("work", MARKUP, 3)
         made.submit(LONG, HEBREW, 4)
         made.submit(HEBREW, LONG, 4)
@@ -48,11 +51,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture
 def signed_in(place: Place, open_page: Callable[..., Page]) -> Callable[..., Page]:
-    """Opens a view as the administrator."""
+    """Opens a view as the owner of a token, the administrator's by default."""
 
-    def opened(view: str, **options: object) -> Page:
+    def opened(view: str, token: str | None = None, **options: object) -> Page:
         page = open_page(f"{place.url}/#{view}", **options)
-        page.get_by_label("Token").fill(place.token)
+        page.get_by_label("Token").fill(token or place.token)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("navigation").wait_for()
         return page
@@ -134,3 +137,35 @@ def test_a_service_that_comes_back_is_not_asked_by_all_pages_at_once(
         expect(page.locator("tbody tr").first).to_be_visible()
     # A page that is back follows one stream, and asks for nothing beside it more than once.
     assert len(asked) <= 12 * len(pages)
+
+
+def test_whoever_signed_in_is_asked_again_once_it_has_expired_and_goes_on_where_he_was(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    assert place.issuer is not None
+    page = signed_in(f"jobs?tenant={LONG}", place.issuer.jwt(), expected=FAILS)
+    theirs = page.get_by_role("rowheader", name=HEBREW)
+    expect(theirs).to_be_visible()
+    expect(page.locator("header")).to_contain_text("ada")
+    now = time.time()
+    old = place.issuer.jwt(iat=now - 600, exp=now - 300)
+    (cookie,) = page.context.cookies()
+    page.context.add_cookies(  # as it is minutes later
+        [{"name": cookie["name"], "value": old, "url": place.url, "httpOnly": True}]
+    )
+    place.submit("stirs", HEBREW)
+    said = page.get_by_role("alert")
+    expect(said).to_contain_text("Your sign-in has ended: the JWT has expired.")
+    expect(page.get_by_label("Token")).to_be_focused()
+    expect(theirs).to_have_count(0)
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request))  # noqa: PLW0108 - it takes no built-in
+    place.client.cancel("stirs")
+    until(lambda: place.client.job("stirs").state.value == "cancelled")
+    page.evaluate("1")  # what was asked before this would have been told by now
+    assert asked == []  # a page that nobody is signed in to asks for nothing
+    page.get_by_label("Token").fill(place.issuer.jwt())
+    page.get_by_label("Token").press("Enter")
+    expect(theirs).to_be_visible()
+    assert page.url.endswith(f"#jobs?tenant={LONG}")
+    expect(page.get_by_role("rowheader")).to_have_count(1)

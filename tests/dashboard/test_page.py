@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from importlib.resources import as_file
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,14 +19,12 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
-from tests.dashboard.test_types import NODE
+from tests.dashboard.eyes import WIDTHS, barred, widest
 from tests.transcripts import EXAMPLES
 
 GENERATIONS = [str(EXAMPLES / "gpu-generations" / name) for name in ("cluster.yaml", "jobs.yaml")]
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
-
-AXE = NODE / "node_modules/axe-core/axe.min.js"
 
 Opened = Callable[..., Page]
 
@@ -73,31 +70,13 @@ def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) ->
     assert "robotics could run here and wants more." in told
 
 
-@pytest.mark.parametrize("width", [360, 900, 1400])
-@pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_wider_than_the_screen_and_nothing_serious_bars_anyone(
-    generations: str, open_page: Opened, width: int, *, dark: bool
+    generations: str, open_page: Opened
 ) -> None:
-    shown = open_page(generations, width=width, dark=dark)
-    assert shown.evaluate("document.documentElement.scrollWidth") <= width
-    # A page with a strict policy takes no script but its own: what tests it comes by another door.
-    found = judged(shown)
-    assert [f"{one['id']}: {one['nodes'][0]['html']}" for one in found] == []
-
-
-def judged(shown: Page) -> list[Any]:
-    """What axe finds serious or critical."""
-    session = shown.context.new_cdp_session(shown)
-    session.send("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
-    answer = session.send(
-        "Runtime.evaluate",
-        {
-            "expression": "axe.run().then(r => JSON.stringify(r.violations))",
-            "awaitPromise": True,
-        },
-    )
-    found = json.loads(answer["result"]["value"])
-    return [one for one in found if one["impact"] in ("serious", "critical")]
+    shown = open_page(generations)
+    for width in WIDTHS:
+        assert widest(shown, width) <= width
+        assert barred(shown) == []
 
 
 def test_names_are_never_markup(tmp_path: Path, open_page: Opened) -> None:
@@ -194,7 +173,7 @@ def test_policies_are_drawn_side_by_side(tmp_path: Path, open_page: Opened) -> N
     shown.get_by_label("Drawn").select_option(label="market")
     assert shown.locator(".water .story").count() == 0  # a mechanism fills no levels
     assert "Policy market" in shown.locator(".shares").inner_text()
-    assert judged(shown) == []
+    assert barred(shown) == []
 
 
 def test_verdicts_are_drawn_with_what_shows_them(
@@ -211,7 +190,7 @@ def test_verdicts_are_drawn_with_what_shows_them(
     assert shown.locator(".verdicts .stops").count() == len(broken)
     assert shown.locator(".violations article").count() == len(broken)
     assert broken[0]["sentence"] in shown.locator(".violations").inner_text()
-    assert judged(shown) == []
+    assert barred(shown) == []
 
 
 def test_only_verdicts_on_an_input_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,10 +246,6 @@ def test_the_page_of_a_study_draws_its_runs_and_the_moment_at_which_most_wait(
     assert shown.locator(".vessels svg").count() == 1
     assert shown.locator(".edges svg").count() == 1
     assert shown.locator("main img").count() == 0
-    shown.evaluate(AXE.read_text(encoding="utf-8"))
-    found = shown.evaluate("axe.run()")["violations"]
-    grave = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in grave] == []
-    for width in (390, 900, 1500):
-        shown.set_viewport_size({"width": width, "height": 900})
-        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    assert barred(shown) == []
+    for width in WIDTHS:
+        assert widest(shown, width) <= width

@@ -114,5 +114,16 @@ def test_classes_of_many_machines_are_named_by_what_they_differ_in() -> None:
     assert [kinds.name(k) for k in range(4)] == ["t4, 8 cpu", "t4, 16 cpu", "like m000", "x[1-2]"]
     assert kinds([0, 1]) == "100 machines (t4)"
     assert kinds([1]) == "50 machines (t4, 16 cpu)"
-    assert kinds([0, 2, 3]) == "72 machines (50 t4, 20 like m000 and 2 oldoldoldoldold…)"
+    assert kinds([0, 2, 3]) == "72 machines (50 t4, 20 like m000 and 2 oldoldol…)"
     assert kinds([0, 1, 2, 3]) == "all 122 machines"
+
+
+def test_of_a_long_value_as_much_is_named_as_tells_it_from_the_others() -> None:
+    values = ["platform-one-of-them", "platform-two-of-them", "another-platform-of-them"]
+    groups = {
+        k: [Machine(f"n{k}{each:03}", {"cpu": 1}, {"kind": value}) for each in range(0, 60, 2)]
+        for k, value in enumerate(values)
+    }
+    classes = [MachineClass(k, tuple(one.name for one in each)) for k, each in groups.items()]
+    kinds = Kinds(classes, groups)
+    assert [kinds.name(k) for k in range(3)] == ["platform-o…", "platform-t…", "another-pl…"]

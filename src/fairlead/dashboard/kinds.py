@@ -14,7 +14,10 @@ SHORT = 30
 """Letters of names of machines that stand as they are."""
 
 VALUE = 16
-"""Letters of a label's value."""
+"""Letters of a label's value that stands as it is."""
+
+LEAST = 8
+"""Letters that are left of a longer one, where these tell it from the others."""
 
 FEW = 3
 """Kinds that are named together, the largest first."""
@@ -62,9 +65,14 @@ class Kinds:
         """The values of the labels in which the classes differ."""
         labels = {index: _alike(self._machines[index]) for index in self._order}
         keys = dict.fromkeys(key for each in labels.values() for key in each)
-        telling = [key for key in keys if len({each.get(key) for each in labels.values()}) > 1]
+        values = {key: {each.get(key) for each in labels.values()} for key in keys}
+        telling = {
+            key: _letters(one for one in each if one)
+            for key, each in values.items()
+            if len(each) > 1
+        }
         return {
-            index: ", ".join(_cut(each[key]) for key in telling if key in each)
+            index: ", ".join(_cut(each[key], most) for key, most in telling.items() if key in each)
             for index, each in labels.items()
         }
 
@@ -99,5 +107,16 @@ def _alike(machines: Sequence[Machine]) -> dict[str, str]:
     }
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= VALUE else f"{text[: VALUE - 1]}…"
+def _letters(values: Iterable[str]) -> int:
+    """So many letters of long values tell them apart, or all that there is room for."""
+    found = set(values)
+    few = (
+        most
+        for most in range(LEAST, VALUE)
+        if len({_cut(each, most) for each in found}) == len(found)
+    )
+    return next(few, VALUE - 1)
+
+
+def _cut(text: str, most: int = VALUE - 1) -> str:
+    return text if len(text) <= VALUE else f"{text[:most]}…"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from fairlead.engines.interface import MOST_OUTPUT
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 
@@ -41,7 +44,8 @@ class Settings:
     """Times are in microseconds.
 
     `tenants`: those of the cluster file; told to the core where they are new or differ. A tenant
-    that is gone from the file stays. `devices`: resources that come in pieces."""
+    that is gone from the file stays. `devices`: resources that come in pieces. `units`: what other
+    resources are counted in, where that is not to be chosen."""
 
     policy: str = "tsf"
     placement: str = DEFAULT
@@ -49,6 +53,7 @@ class Settings:
     tenants: tuple[Tenant, ...] = ()
     resources: tuple[str, ...] = ("cpu", "memory", "gpu")
     devices: tuple[str, ...] = ("gpu",)
+    units: Mapping[str, Fraction] = field(default_factory=FrozenMap)
     limits: Limits = Limits()
     retention: Retention = Retention()
     node_interval: int = MICROSECONDS  # between two looks at the engine's machines
@@ -59,7 +64,7 @@ class Settings:
     given_up_for: int = DAY  # so long what may still run on a machine that is away is remembered
     kept_output: int = MOST_OUTPUT  # bytes of what an attempt at a task writes
     requests_per_step: int = 1000
-    snapshot_every: int = 100_000  # entries; 0: never
+    snapshot_every: int = 15_000  # entries; 0: never
     journal_keep: int | None = None  # older entries are removed once snapshots cover them
     advise_every: int = MICROSECONDS  # between two questions to the adviser
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import Field, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def written(field: Field[Any]) -> tuple[str, object]:
         return "7", 7
     if field.name == "addresses":
         return "['https://a:7370', 'https://b:7370']", ("https://a:7370", "https://b:7370")
+    if field.name == "units":
+        return "{cpu: 1e-8, memory: 4KiB}", {"cpu": Fraction(1, 10**8), "memory": Fraction(4096)}
     if kind.startswith("tuple"):
         return "[a, b]", ("a", "b")
     if field.name == "graphs":
@@ -95,6 +98,12 @@ def test_graphs_and_standbys_are_at_addresses_of_pages(text: str, tmp_path: Path
 @pytest.mark.parametrize("name", ["reserve_after", "preempt_after"])
 def test_what_can_be_off_is_written_off(name: str, tmp_path: Path) -> None:
     assert getattr(read(tmp_path, f"{name}: off\n").settings.options, name) is None
+
+
+@pytest.mark.parametrize("text", ["{cpu: 0}", "{cpu: -1}", "{cpu: fine}", "1e-8"])
+def test_a_unit_is_an_amount_of_something(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"size of a unit|not a quantity|stands where keys"):
+        read(tmp_path, f"units: {text}\n")
 
 
 def test_files_are_named_from_where_the_configuration_is(tmp_path: Path) -> None:

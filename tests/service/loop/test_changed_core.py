@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from fairlead.model.errors import InputError
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError
@@ -15,11 +17,13 @@ from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.replay import replay
 from fairlead.service.recovery.snapshots import load, take
 from fairlead.service.recovery.verify import verify
-from fairlead.service.requests import PutTenant
+from fairlead.service.requests import PutTenant, SubmitJobs
 from fairlead.service.settings import Settings
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.recovered import recover
+
+FINE = Fraction(1, 100_000)
 
 OTHERS = (
     Settings(policy="drfh"),
@@ -112,6 +116,7 @@ REFUSED = {
     "counts cpu, memory, gpu, and not tpu": Settings(resources=("cpu", "tpu")),
     "cpu comes in no devices": Settings(devices=("gpu", "cpu")),
     "gpu comes in devices": Settings(devices=()),
+    "counts cpu in units of 1/1000, and not of 1/100000": Settings(units={"cpu": FINE}),
 }
 
 
@@ -125,6 +130,28 @@ def test_what_cannot_change_is_refused_before_anything_is_written(why: str) -> N
     assert stage.service.records.seq == before
     stage.settle(1)
     assert stage.entries("core_changed") == []
+
+
+def test_amounts_are_as_fine_as_the_unit_that_was_said() -> None:
+    small = {"cpu": FINE * 3}
+    machines = (Machine("m", {"cpu": FINE * 10, "memory": 1}),)
+    stage = Stage(machines)
+    refused = stage.refused(SubmitJobs(ADMIN, (job("fine", 5, demand=small),)))
+    assert "finer than the unit, which is 1/1000" in refused.what
+    stage = Stage(machines, Settings(units={"cpu": FINE}))
+    stage.submit(job("fine", 5, demand=small))
+    stage.settle(1)
+    assert len(stage.running()) == 3
+    stage.restart(Settings())  # what is not said stays
+    stage.settle(1)
+    assert len(stage.running()) == 3
+
+
+@pytest.mark.parametrize(("name", "why"), [("gpu", "is a device"), ("cqu", "is not counted")])
+def test_a_unit_of_what_has_none_is_refused(name: str, why: str) -> None:
+    stage = Stage(settings=Settings(units={name: FINE}))
+    with pytest.raises(InputError, match=f"units: {name} {why}; leave its unit out"):
+        stage.step()
 
 
 def test_a_change_that_cannot_have_happened_is_damage() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from fairlead.cli.serving.signin import read_sign_in
 from fairlead.files import unreadable
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
+from fairlead.model.quantity import exact
 from fairlead.model.times import read_duration
+from fairlead.model.values import FrozenMap
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
@@ -35,6 +38,7 @@ SIGN_IN = "oidc"
 
 _SWITCHES = ("behind_proxy", "no_auth", "standby", "telemetry", "whole", "threads")
 _LISTS = ("resources", "devices")
+_UNITS = "units"
 _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
 _TIMES = (
     *(
@@ -136,6 +140,12 @@ def _value(source: Source, node: Node, about: About) -> Any:
         items = source.sequence(node, about) or []
         texts = [source.text(item, about) for item in items]
         return tuple(text for text in texts if text is not None)
+    if name == _UNITS:
+        amounts = source.mapping(node, about) or {}
+        sizes = {
+            each: _read(source, child, (*about, each), _size) for each, child in amounts.items()
+        }
+        return None if None in sizes.values() else FrozenMap(sizes)
     if about[0] == "api" and name == "addresses":
         items = source.sequence(node, about) or []
         read_items = [_read(source, item, about, _address) for item in items]
@@ -180,6 +190,13 @@ def _address(text: str) -> str:
     raise InputError(
         f'"{text[:60]}" is no address of a page', "write one, as https://grafana.example/d/nodes"
     )
+
+
+def _size(text: str) -> Fraction:
+    size = exact(text)
+    if size > 0:
+        return size
+    raise InputError(f'"{text[:60]}" is no size of a unit', "write more than 0, as in 0.00001")
 
 
 def _switch(text: str) -> bool:

@@ -2,7 +2,7 @@
 /** Bottlenecks: tenants on the left, classes of machines on the right, an edge where a tenant may
  * run, as thick as what it has there; a class glows by its price. */
 
-import { fitted, html, label, svg } from "./draw.js";
+import { fitted, html, label, renew, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
 import { called, few, prices, scarcest, short } from "./picture.js";
 
@@ -16,24 +16,40 @@ const MANY = 150;
 const HOLDERS = 8;
 
 /**
+ * The machines that somebody chose, and whether he opened their names: it stays where the picture becomes
+ * another one.
+ * @typedef {{machines?: string, opened?: boolean}} Looked
+ */
+
+/**
  * @param {import("./picture.js").Picture} picture
  * @param {Map<string | null, string>} paint
  * @param {Map<string | null, string>} colour
  * @param {(like: string) => string} [more] the address of what one more machine like that would change
+ * @param {Looked} [looked]
  */
-export function bottlenecks(picture, paint, colour, more) {
+export function bottlenecks(picture, paint, colour, more, looked = {}) {
   const dear = prices(picture);
-  let chosen = dear.reduce((best, each, index) => ((each?.price ?? 0) > (dear[best]?.price ?? 0) ? index : best), 0);
+  const before = picture.classes.findIndex(({ machines }) => machines === looked.machines);
+  let chosen = before >= 0 ? before : dear.reduce((best, each, index) => ((each?.price ?? 0) > (dear[best]?.price ?? 0) ? index : best), 0);
   const drawing = html("div", { class: "edges", tabindex: 0, role: "region", "aria-label": "who can run where" });
   const detail = html("div", { class: "detail", "aria-live": "polite" });
 
   let width = 0;
 
   /** @param {number} index */
-  function choose(index) {
+  function draw(index) {
     chosen = index;
+    const inside = drawing.contains(document.activeElement) && document.activeElement !== drawing;
     drawing.replaceChildren(graph(picture, paint, colour, dear, chosen, width, choose));
-    detail.replaceChildren(...told(picture, dear, chosen, more));
+    if (inside) /** @type {SVGElement | null} */ (drawing.querySelector(".choice[tabindex='0']"))?.focus({ preventScroll: true });
+    renew(detail, ...told(picture, dear, chosen, more, looked));
+  }
+
+  /** @param {number} index */
+  function choose(index) {
+    looked.machines = picture.classes[index].machines;
+    draw(index);
   }
   const view = html(
     "section",
@@ -49,7 +65,7 @@ export function bottlenecks(picture, paint, colour, more) {
   );
   fitted(view, (found) => {
     width = found;
-    choose(chosen);
+    draw(chosen);
   });
   return view;
 }
@@ -111,19 +127,31 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
     const name = narrow ? `${each.count} × ${each.machines}` : `${counted(each.count, "machine")} · ${each.machines}`;
     /** @param {Event} event */
     const pick = (event) => {
-      if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
+      const to = event instanceof KeyboardEvent ? reached(event.key, index, picture.classes.length) : index;
+      if (to === null) return;
       event.preventDefault();
-      choose(index);
+      choose(to);
     };
     return svg(
       "g",
-      { class: "choice", tabindex: 0, role: "button", "aria-pressed": String(index === chosen), "aria-label": name, onclick: pick, onkeydown: pick },
+      { class: "choice", tabindex: index === chosen ? 0 : -1, role: "button", "aria-pressed": String(index === chosen), "aria-label": name, onclick: pick, onkeydown: pick },
       svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: index === chosen ? "class chosen" : "class" }),
       price ? svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: "glow", opacity: 0.12 + (0.38 * price) / top }) : null,
       label(name, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
     );
   });
   return svg("svg", { viewBox: `0 0 ${width} ${high}`, role: "group", "aria-label": "tenants and the machines that they can use" }, ...edges, ...names, ...classes);
+}
+
+/**
+ * The class to which a key leads from one; null where it leads nowhere.
+ * @param {string} key
+ * @param {number} index
+ * @param {number} count
+ */
+function reached(key, index, count) {
+  const steps = /** @type {Record<string, number>} */ ({ Enter: index, " ": index, ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: count - 1 });
+  return key in steps ? Math.min(Math.max(steps[key], 0), count - 1) : null;
 }
 
 /**
@@ -146,8 +174,9 @@ function portion(picture, tenant, index) {
  * @param {ReturnType<typeof prices>} dear
  * @param {number} index
  * @param {((like: string) => string) | undefined} more
+ * @param {Looked} looked
  */
-function told(picture, dear, index, more) {
+function told(picture, dear, index, more, looked) {
   const each = picture.classes[index];
   if (!each) return [];
   const price = dear[index];
@@ -190,7 +219,10 @@ function told(picture, dear, index, more) {
   } else {
     lines.push(html("p", {}, "It stops nobody."));
   }
-  if (each.names !== each.machines) lines.push(html("details", {}, html("summary", {}, "Names of these machines"), html("p", { class: "soft" }, each.names)));
+  if (each.names !== each.machines) {
+    const names = html("details", { open: looked.opened, ontoggle: () => (looked.opened = names.open) }, html("summary", {}, "Names of these machines"), html("p", { class: "soft" }, each.names));
+    lines.push(names);
+  }
   if (more) lines.push(html("p", {}, html("a", { href: more(each.like) }, "What one more machine of these would change")));
   return lines;
 }

@@ -53,6 +53,25 @@ function furnish(element, attributes, children) {
   );
 }
 
+/** What can have the focus. */
+const FOCUSED = "a, button, input, select, textarea, summary, [tabindex='0']";
+
+/** What can have the focus in an element, in its order. @param {Element} element */
+export function focusables(element) {
+  return /** @type {(HTMLElement | SVGElement)[]} */ ([...element.querySelectorAll(FOCUSED)]);
+}
+
+/**
+ * Puts these into the element in place of what it holds; who had the focus there has it again, at the same place.
+ * @param {Element} element
+ * @param {...(Node | string)} children
+ */
+export function renew(element, ...children) {
+  const place = focusables(element).findIndex((each) => each === document.activeElement);
+  element.replaceChildren(...children);
+  if (place >= 0) focusables(element)[place]?.focus({ preventScroll: true });
+}
+
 /** What measures texts of drawings, in the font of the page. */
 const ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 

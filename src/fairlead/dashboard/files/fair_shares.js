@@ -13,7 +13,10 @@ const FEW = 40;
  * @param {Map<string | null, string>} paint
  */
 export function fairShares(picture, paint) {
-  const most = readable(picture.tenants.map((tenant) => tenant.share)) || 1;
+  const most = readable(
+    picture.tenants.map((tenant) => tenant.share),
+    picture.tenants.filter(({ wants }) => wants).map((tenant) => tenant.share),
+  ) || 1;
   const all = inTree(picture);
   const body = html("tbody", {}, ...all.slice(0, FEW).map(row));
   const more = html(

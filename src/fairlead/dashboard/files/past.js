@@ -28,16 +28,18 @@ export function inColumns(drawings, draw) {
 }
 
 /**
+ * A drawing as high as the most that the tenant had or was due: what somebody small lacks is seen, too.
  * @param {Past} past
- * @param {{since: number, until: number, most: number, width: number, colour: string, chosen: number | null}} frame
+ * @param {{since: number, until: number, width: number, colour: string, chosen: number | null}} frame
  * @param {((when: number) => void) | null} choose
  * @param {(x: (when: number) => number) => Element | null} [more] what is drawn over it
  */
-export function drawn(past, { since, until, most, width, colour, chosen }, choose, more) {
+export function drawn(past, { since, until, width, colour, chosen }, choose, more) {
+  const most = Math.max(...past.points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0)), 0) || 1;
   /** @param {number} when */
   const x = (when) => (width * (when - since)) / (until - since || 1);
   /** @param {number} value */
-  const y = (value) => HIGH - 6 - ((HIGH - 12) * Math.min(value, 1.05 * most)) / most;
+  const y = (value) => HIGH - 6 - ((HIGH - 12) * value) / most;
   const last = past.points[past.points.length - 1];
   const lack = past.points.filter((one) => one.share !== null && one.fair !== null && one.fair - one.share > 1e-9).length;
   const drawing = svg(

@@ -7,7 +7,6 @@ import { chart } from "./charts.js";
 import { coloured } from "./colours.js";
 import { html } from "./draw.js";
 import { fairShares } from "./fair_shares.js";
-import { readable } from "./numbers.js";
 import { drawn, inColumns } from "./past.js";
 import { water } from "./water.js";
 
@@ -46,15 +45,14 @@ function tabled({ title, caption, header, rows }) {
 /** @param {Pasts} pasts */
 function past({ policy, seed, since, until, more, tenants }) {
   const drawings = html("div", { class: "pasts" });
-  const most = readable(tenants.map(({ points }) => Math.max(...points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0)), 0))) || 1;
   inColumns(drawings, (width) =>
-    drawings.replaceChildren(...tenants.map((one) => drawn(one, { since, until, most, width, colour: colour.get(one.name) ?? "", chosen: null }, null))),
+    drawings.replaceChildren(...tenants.map((one) => drawn(one, { since, until, width, colour: colour.get(one.name) ?? "", chosen: null }, null))),
   );
   return html(
     "section",
     {},
     html("h2", {}, `Who lacked what under ${policy}`),
-    html("p", { class: "soft" }, `Seed ${seed}. Thick: the share that a tenant held. Dashed: its exact fair share of that moment. Red: what it lacked. Who lacked most comes first; shares are not divided by weights.${more ? ` ${more} more tenants lacked less.` : ""}`),
+    html("p", { class: "soft" }, `Seed ${seed}. Thick: the share that a tenant held. Dashed: its exact fair share of that moment. Red: what it lacked. Who lacked most comes first, each on a scale of its own; shares are not divided by weights.${more ? ` ${more} more tenants lacked less.` : ""}`),
     drawings,
   );
 }

@@ -5,7 +5,7 @@
 import { swatch } from "./colours.js";
 import { fitted, html, label, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
-import { called, few, scarcest } from "./picture.js";
+import { called, few, scarcest, short } from "./picture.js";
 
 const GAP = 26;
 const NARROWEST = 34;
@@ -18,26 +18,33 @@ const THUMB = 18; // of the slider, as wide as the style makes it
 const WRITTEN = 60; // room for the share of a level
 
 /**
+ * What somebody chose to look at: it stays where the picture becomes another one.
+ * @typedef {{resource?: string, level?: number}} Looked
+ */
+
+/**
  * @param {import("./picture.js").Picture} picture
  * @param {Map<string | null, string>} paint
+ * @param {Looked} [looked]
  */
-export function water(picture, paint) {
-  let resource = scarcest(picture);
-  let level = Math.max(picture.levels.length - 1, 0);
+export function water(picture, paint, looked = {}) {
+  const last = Math.max(picture.levels.length - 1, 0);
+  let resource = picture.resources.find((name) => name === looked.resource) ?? scarcest(picture);
+  let level = Math.min(looked.level ?? last, last);
   let width = 0;
   const story = html("p", { class: "story", "aria-live": "polite" });
   const vessels = html("div", { class: "vessels", tabindex: 0, role: "region", "aria-label": "vessels" });
   const scale = html("div", { class: "levels" });
   const kinds = html("ol", { class: "kinds" });
   const held = new Set(picture.fills.map(({ tenant }) => tenant));
-  const key = [...picture.drawn, null].filter((tenant) => held.has(tenant)).map((tenant) => html("li", {}, swatch(paint.get(tenant)), called(tenant)));
+  const key = [...picture.drawn, null].filter((tenant) => held.has(tenant)).map((tenant) => html("li", { title: called(tenant) }, swatch(paint.get(tenant)), short(tenant)));
 
   const choice = html(
     "select",
     {
       "aria-label": "resource",
       onchange: () => {
-        resource = choice.value;
+        resource = looked.resource = choice.value;
         redraw();
       },
     },
@@ -46,11 +53,12 @@ export function water(picture, paint) {
   const slider = html("input", {
     type: "range",
     min: 0,
-    max: Math.max(picture.levels.length - 1, 0),
+    max: last,
     value: level,
     "aria-label": "level",
     oninput: () => {
       level = Number(slider.value);
+      looked.level = level < last ? level : undefined; // who looks at the end stays there
       redraw();
     },
   });

@@ -18,7 +18,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
+from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.bodies import receive
+from fairlead.service.api.drawings import Drawings
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.neighbours.limits import CHANGING, Buckets
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
@@ -98,9 +100,11 @@ class Api:
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
         self.changing_places = Places(settings.connections, 1)
+        self.drawings = Drawings(lambda: self.feed.last, self.clock, self.settings.answer_seconds)
         self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
+        self.spares = Spares()
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:

@@ -37,16 +37,19 @@ class Solving:
         self._idle: list[ProcessPoolExecutor] = []
         self._busy: set[ProcessPoolExecutor] = set()
 
-    async def solve(self, function: Callable[..., T], *args: object) -> T:
-        """Runs the function; it and its arguments are sent to the process. Raises what it
-        raises, and RefusalError."""
+    async def solve(
+        self, function: Callable[..., T], *args: object, seconds: float | None = None
+    ) -> T:
+        """Runs the function; it and its arguments are sent to the process. `seconds`: what it may
+        take, where that is not what others may. Raises what it raises, and RefusalError."""
+        most = self._seconds if seconds is None else seconds
         if not self._apart:
             return function(*args)
         pool = self._idle.pop() if self._idle else children.pool(1)
         self._busy.add(pool)
         done = False
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(most):
                 found = await asyncio.get_running_loop().run_in_executor(
                     pool, _yielding, function, *args
                 )
@@ -58,9 +61,9 @@ class Solving:
         except TimeoutError as error:
             raise RefusalError(
                 ErrorKind.UNAVAILABLE,
-                f"this took more than {self._seconds:g} seconds and was given up",
+                f"this took more than {most:g} seconds and was given up",
                 "ask for less at once, or ask `fairlead whatif` about a file",
-                retry=self._seconds,
+                retry=most,
             ) from error
         except BrokenProcessPool as error:
             raise RefusalError(

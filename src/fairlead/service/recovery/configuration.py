@@ -46,8 +46,9 @@ LARGE = 1 << 20
 
 
 def units_of(nodes: Sequence[Node], settings: Settings) -> tuple[Unit, ...]:
-    """Chooses each resource's unit: memory and what is as large one by one, devices in thousandths
-    of a piece, all else in thousandths."""
+    """Chooses each resource's unit: the one that the settings say, else memory and what is as large
+    one by one, devices in thousandths of a piece, all else in thousandths. Raises InputError where
+    they say one of a device, or of what is not counted."""
     names = dict.fromkeys(settings.resources)
     large = {"memory": True}
     for node in nodes:
@@ -62,7 +63,12 @@ def units_of(nodes: Sequence[Node], settings: Settings) -> tuple[Unit, ...]:
         if name in settings.devices:
             units.append(Unit(name, THOUSANDTH, 1000))
         else:
-            units.append(Unit(name, Fraction(1) if large[name] else THOUSANDTH))
+            chosen = Fraction(1) if large[name] else THOUSANDTH
+            units.append(Unit(name, settings.units.get(name, chosen)))
+    for name in settings.units:
+        if name in settings.devices or name not in names:
+            why = "is a device" if name in settings.devices else "is not counted"
+            raise InputError(f"units: {name} {why}", "leave its unit out")
     return tuple(units)
 
 
@@ -109,6 +115,10 @@ def change_of(start: Start, settings: Settings) -> Body | None:
         if (name in settings.devices) is not (name in pieces):
             kept = "devices" if name in pieces else "no devices"
             _fixed(f"its resource {name} comes in {kept}, and that stays so")
+    for unit in start.units:
+        said = settings.units.get(unit["name"])
+        if said is not None and str(said) != unit["unit"]:
+            _fixed(f"it counts {unit['name']} in units of {unit['unit']}, and not of {said}")
     wanted = start_body((), settings)
     body = {name: wanted[name] for name in CHOSEN}
     return None if body == {name: getattr(start, name) for name in CHOSEN} else body

@@ -31,8 +31,8 @@ def as_input(workload: Workload) -> tuple[Cluster, tuple[Job, ...], tuple[str, .
 
     Jobs of one tenant that are alike in demand and constraint become one with all their tasks; so
     do all such jobs that have no tenant, each of which is then its own tenant. They are named by
-    their tenant and a number, in the order in which they first come. Tasks that need nothing at
-    all are left out: they are in nobody's way. Raises InputError.
+    their tenant (_ for /) and a number, in the order in which they first come. Tasks that need
+    nothing at all are left out: they are in nobody's way. Raises InputError.
     """
     terms = list(workload.terms)
     groups: dict[Alike, int] = {}
@@ -68,17 +68,18 @@ def input_of(
 
     units = {resource.name: resource.unit for resource in workload.resources}
     jobs = []
-    counted: dict[int, int] = {}
+    counted: dict[str, int] = {}
     for (tenant, demand, needs, spread), tasks in groups.items():
         amounts = np.frombuffer(demand, dtype=np.int64).tolist()
         mine = _terms(terms, needs)
-        number = counted[tenant] = counted.get(tenant, 0) + 1
         owner = None if tenant < 0 else workload.tenants[tenant].name
+        called = (owner or "job").replace("/", "_")  # a service takes no job with a / in its name
+        number = counted[called] = counted.get(called, 0) + 1
         only = [term.machines for term in mine if isinstance(term, Listed)]
         never = [term.machines for term in mine if isinstance(term, NotListed)]
         jobs.append(
             Job(
-                f"{owner or 'job'}-{number if tenant >= NOBODY else lone(tenant)}",
+                f"{called}-{number if tenant >= NOBODY else lone(tenant)}",
                 {
                     name: amount * unit
                     for (name, unit), amount in zip(units.items(), amounts, strict=True)

@@ -166,7 +166,10 @@ export function changesForm(focus, changed) {
       const wanted = [...made, ...focus.tenants];
       const known = new Map(found.tenants.map((/** @type {{name: string}} */ each) => [each.name, each]));
       for (const name of wanted) if (known.has(name)) weigh(known.get(name));
-      for (const each of found.tenants.slice(0, Math.max(0, FEW - weighed.size))) weigh(each);
+      /** @type {Set<string>} */
+      const wants = new Set((allocation.picture?.tenants ?? []).filter((/** @type {{wants: boolean}} */ each) => each.wants).map((/** @type {{name: string}} */ { name }) => name));
+      const order = [...found.tenants].sort((a, b) => Number(wants.has(b.name)) - Number(wants.has(a.name))); // the heaviest of these first
+      for (const each of order.slice(0, Math.max(0, FEW - weighed.size))) weigh(each);
       tenants.replaceChildren(...found.tenants.map((/** @type {{name: string}} */ { name }) => html("option", { value: name })));
       if (known.size > weighed.size) weights.append(html("p", { class: "field" }, html("span", {}), other));
       if (allocation.picture) count(allocation.picture);

@@ -51,7 +51,7 @@ const VIEWS = {
 };
 
 /** Tenants whose colours are chosen before any view is drawn, by their names: the same in every page. */
-const COLOURED = 200;
+const COLOURED = 1000;
 
 /** Milliseconds until a service that does not lead is asked whether it does by now. */
 const FOLLOWING = 2000;
@@ -118,6 +118,12 @@ function ask(reason) {
   document.getElementById("token")?.focus();
 }
 
+/** The token was revoked, or the JWT has expired: whoever signs in again is in the same view. @param {Refused} error */
+function ended({ message }) {
+  const [why] = message.split("; "); // what follows is for who has a terminal
+  ask(`Your sign-in has ended: ${why}. Sign in again to go on here.`);
+}
+
 async function signOut() {
   try {
     await request("DELETE", "/v1/session");
@@ -135,6 +141,15 @@ function leave() {
   clearTimeout(timer);
   due = Infinity;
   view = null;
+}
+
+/** Goes on where somebody signed in in another page of the browser, whose session is this one's. */
+async function signedInElsewhere() {
+  try {
+    if ((await read("/v1/session")).me && !me) begin();
+  } catch (error) {
+    if (!(error instanceof Away || error instanceof Refused)) throw error; // who signs in here is told
+  }
 }
 
 /** Shows the view that the address names. */
@@ -173,7 +188,7 @@ function listen(stand) {
   if (stream && !stand && !standing) return;
   stream?.stop();
   standing = Boolean(stand);
-  stream = follow({ heard: happened, state: say, signedOut: () => ask("The token is not valid any more."), stood: stand ?? null });
+  stream = follow({ heard: happened, state: say, signedOut: ended, stood: stand ?? null });
 }
 
 /** @param {string} word */
@@ -283,7 +298,7 @@ async function show() {
     if (signal.aborted) return;
     done();
     if (error instanceof Refused && error.status === 401) {
-      ask("The token is not valid any more.");
+      ended(error);
     } else if (error instanceof Refused) {
       problem.textContent = error.message;
       problem.hidden = false;
@@ -302,8 +317,10 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     clearTimeout(timer);
     due = Infinity;
-  } else {
+  } else if (me) {
     look(0);
+  } else {
+    signedInElsewhere();
   }
 });
 addEventListener("hashchange", route);

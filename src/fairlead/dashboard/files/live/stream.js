@@ -35,7 +35,7 @@ const LISTS = /** @type {const} */ ({ tenants: "name", jobs: "name", shortfalls:
  * @param {{
  *   heard: () => void,
  *   state: (sentence: string, away: boolean) => void,
- *   signedOut: () => void,
+ *   signedOut: (error: Refused) => void,
  *   stood: ((standing: Standing) => void) | null,
  * }} told `heard`: something happened, or may have; `state`: what there is to say of the connection;
  *   `stood`: who stands how, each time it changes
@@ -72,7 +72,7 @@ export function follow({ heard, state, signedOut, stood }) {
   function failed(error) {
     if (stopped || document.hidden) return;
     if (error instanceof Refused && error.status === 401) {
-      signedOut();
+      signedOut(error);
     } else if (error instanceof Refused && error.status === 429) {
       again(Math.max(WITHOUT, error.retry), () => "No place for one more live page; this one looks every 10 seconds.", false);
       heard();

@@ -1,7 +1,7 @@
 // @ts-check
 /** Tables whose rows stay what they are while their contents change. */
 
-import { html } from "../draw.js";
+import { focusables, html } from "../draw.js";
 
 /**
  * @template Row
@@ -50,8 +50,8 @@ export function table(caption, columns, keyOf, kind = "") {
 
   /** @param {Row} row @returns {Known<Row>} */
   function made(row) {
-    const cells = columns.map(({ kind: each }, index) =>
-      html(index ? "td" : "th", { scope: index ? null : "row", role: index ? "cell" : "rowheader", class: each }),
+    const cells = columns.map(({ name, kind: each }, index) =>
+      html(index ? "td" : "th", { scope: index ? null : "row", role: index ? "cell" : "rowheader", class: each, "data-name": index || each === "number" ? name || null : null }),
     );
     return { row, text: "", line: html("tr", { role: "row" }, ...cells), cells: columns.map(() => null) };
   }
@@ -62,7 +62,7 @@ export function table(caption, columns, keyOf, kind = "") {
    * @param {Row} row
    */
   function fill(one, row) {
-    const focus = one.line.contains(document.activeElement) ? focusables(one.line).indexOf(/** @type {HTMLElement} */ (document.activeElement)) : -1;
+    const focus = one.line.contains(document.activeElement) ? focusables(one.line).findIndex((each) => each === document.activeElement) : -1;
     columns.forEach(({ cell, key }, index) => {
       const content = key ? null : cell(row);
       const shown = key ? key(row) : content instanceof Node ? null : String(content || content === 0 ? content : "");
@@ -105,9 +105,4 @@ export function table(caption, columns, keyOf, kind = "") {
     empty.textContent = rows.length ? "" : none;
   }
   return { element, show };
-}
-
-/** @param {HTMLElement} element */
-function focusables(element) {
-  return /** @type {HTMLElement[]} */ ([...element.querySelectorAll("a, button")]);
 }

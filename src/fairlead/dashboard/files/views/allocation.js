@@ -2,27 +2,27 @@
 /** The views of the exact allocation of what is present: water and bottlenecks. */
 
 import { bottlenecks } from "../bottlenecks.js";
-import { html } from "../draw.js";
+import { focusables, html } from "../draw.js";
 import { water } from "../water.js";
 import { Refused, read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
 import { clock } from "../live/times.js";
 
-/** Seconds between looks, at least, and how many times as long as an answer took: each shares the whole
- * cluster anew. */
+/** Seconds between looks, at least: the service shares the whole cluster for all who look, and rests as long as that took. */
 const APART = 10;
-const RESTS = 10;
 
 /** @returns {import("../live/main.js").View} */
 export function waterView() {
-  return drawn("Water", (picture) => water(picture, paints(picture.drawn).paint));
+  const looked = {};
+  return drawn("Water", (picture) => water(picture, paints(picture.drawn).paint, looked));
 }
 
 /** @returns {import("../live/main.js").View} */
 export function bottlenecksView() {
+  const looked = {};
   return drawn("Bottlenecks", (picture) => {
     const { paint, colour } = paints(picture.drawn);
-    return bottlenecks(picture, paint, colour, (like) => `#what-if?${new URLSearchParams({ add: `1 x ${like}` })}`);
+    return bottlenecks(picture, paint, colour, (like) => `#what-if?${new URLSearchParams({ add: `1 x ${like}` })}`, looked);
   });
 }
 
@@ -41,8 +41,10 @@ function drawn(title, draw) {
   function show({ time, picture, problem }) {
     const text = JSON.stringify(picture);
     if (text !== before) {
-      before = text; // what is drawn stays as it is, with its slider, while nothing changes
+      before = text; // what is drawn stays as it is while nothing changes
+      const place = focusables(drawing).findIndex((each) => each === document.activeElement);
       drawing.replaceChildren(...(picture ? [draw(picture)] : []));
+      if (place >= 0) drawnThen(() => focusables(drawing)[place]?.focus({ preventScroll: true }));
     }
     remark.textContent = picture ? `What was present at ${clock(time)}, shared exactly.` : `There is nothing to share: ${problem ?? "no task is there"}.`;
   }
@@ -51,8 +53,8 @@ function drawn(title, draw) {
     title,
     element: html("section", {}, html("h1", {}, title), drawing, remark),
     async read(signal) {
-      const asked = Date.now();
-      if (asked < next) return (next - asked) / 1000;
+      const early = next - Date.now();
+      if (early > 0) return early / 1000;
       let retry = 0;
       try {
         show(await read("/v1/allocation", {}, signal));
@@ -61,9 +63,13 @@ function drawn(title, draw) {
         ({ retry } = error);
         remark.textContent = `Not shared${before ? " anew" : ""}: ${error.message}${retry ? `; trying again in ${retry} s` : ""}.`;
       }
-      const now = Date.now();
-      next = now + Math.max(1000 * (retry || APART), retry ? 0 : RESTS * (now - asked));
-      return (next - now) / 1000;
+      next = Date.now() + 1000 * (retry || APART);
+      return retry || APART;
     },
   };
+}
+
+/** Calls it when what was put into the page is drawn: its width is known a frame later. @param {() => void} call */
+function drawnThen(call) {
+  requestAnimationFrame(() => requestAnimationFrame(call));
 }

@@ -5,6 +5,7 @@
 import { read } from "../live/ask.js";
 import { html } from "../draw.js";
 import { counted, share } from "../numbers.js";
+import { short as brief } from "../picture.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
 import { tenant } from "./jobs.js";
@@ -41,6 +42,7 @@ export function audit() {
       { name: "", label: "reasons", cell: (row) => (row.job ? html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") : null) },
     ],
     (row) => row.tenant,
+    "audit",
   );
   const below = table(
     "Tenants that are below their fair share",
@@ -53,6 +55,7 @@ export function audit() {
       { name: "", label: "reasons", cell: (row) => html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") },
     ],
     (row) => row.tenant,
+    "audit",
   );
   return {
     title: "Audit",
@@ -92,5 +95,5 @@ export function audit() {
 function holders({ counts }) {
   const order = Object.entries(counts).sort(([, a], [, b]) => b - a);
   const rest = order.length - NAMED;
-  return `${order.slice(0, NAMED).map(([name, count]) => `${name} ${count}`).join(", ") || "–"}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return `${order.slice(0, NAMED).map(([name, count]) => `${brief(name)} ${count}`).join(", ") || "–"}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

@@ -3,6 +3,7 @@
  * says all. */
 
 import { counted } from "../numbers.js";
+import { short } from "../picture.js";
 
 /**
  * @typedef {{tenant: string, job: string | null, cause: string, counts: Record<string, number>,
@@ -59,7 +60,7 @@ export function because(kept) {
 
 /** @param {[string, number][]} names */
 function holders(names) {
-  const shown = names.slice(0, NAMED).map(([name, count], index) => `${name} ${index ? count : `runs ${counted(count, "task")}`}`);
+  const shown = names.slice(0, NAMED).map(([name, count], index) => `${short(name)} ${index ? count : `runs ${counted(count, "task")}`}`);
   const rest = sum(names.slice(NAMED));
   return `${shown.join(", ")}${rest ? ` and others ${rest}` : ""}`;
 }

@@ -84,5 +84,5 @@ const counts = [
  * @param {string} name
  */
 export function tenant(name) {
-  return html("span", {}, swatch(paints([name]).paint.get(name)), name);
+  return html("span", { class: "whose" }, swatch(paints([name]).paint.get(name)), name);
 }

@@ -54,18 +54,19 @@ export function lines(marks, x, high) {
 }
 
 /**
- * The marks nearest to a moment, or the newest of all where there is none.
+ * The marks nearest to a moment, or the newest of all where there is none, each of which is a moment to choose.
  * @param {Mark[]} marks
  * @param {number | null} when
+ * @param {(when: number) => void} choose
  */
-export function listed(marks, when) {
+export function listed(marks, when, choose) {
   const order = when === null ? [...marks].reverse() : [...marks].sort((a, b) => Math.abs(a.time - when) - Math.abs(b.time - when));
   const shown = order.slice(0, LISTED).sort((a, b) => b.time - a.time);
   if (!shown.length) return [html("p", { class: "soft" }, "Nothing is marked in this time: no task was stopped, no machine and no weight changed.")];
   const rest = marks.length - shown.length;
   return [
     html("h2", {}, when === null ? "What changed last" : "What changed around then"),
-    html("ul", { class: "marks" }, ...shown.map((mark) => html("li", {}, html("span", { class: "time soft" }, clock(mark.time)), ` ${said(mark)}`))),
+    html("ul", { class: "marks" }, ...shown.map((mark) => html("li", {}, html("button", { type: "button", class: "time", "aria-pressed": String(mark.time === when), onclick: () => choose(mark.time) }, clock(mark.time)), ` ${said(mark)}`))),
     rest ? html("p", { class: "soft" }, `${rest} more ${rest === 1 ? "mark" : "marks"} in this time.`) : null,
   ].filter((each) => each !== null);
 }

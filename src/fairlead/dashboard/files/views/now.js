@@ -8,6 +8,7 @@ import { html, svg } from "../draw.js";
 import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
 import { because, brief, where } from "./causes.js";
+import { short as shortened } from "../picture.js";
 import { paints } from "../live/paints.js";
 import { remember } from "../live/remember.js";
 import { table } from "../live/table.js";
@@ -144,7 +145,7 @@ function summary(found) {
   if (!count) return ["Nobody is short: all hold what they are guaranteed."];
   const above = parentsOf(found);
   const short = found.shortfalls.filter((each) => !above.has(each.tenant));
-  const names = short.slice(0, 3).map((each) => each.tenant);
+  const names = short.slice(0, 3).map((each) => shortened(each.tenant));
   const rest = short.length + found.more - names.length;
   return [
     html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
@@ -253,7 +254,8 @@ function compared(one, other) {
  * @param {Held[]} rows
  */
 function widest(rows) {
-  const held = readable(rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)));
+  const reaches = (/** @type {Held} */ each) => Math.max(each.share ?? 0, each.fair ?? 0);
+  const held = readable(rows.map(reaches), rows.filter(({ shortfall }) => shortfall).map(reaches));
   const asked = Math.max(...rows.map((each) => each.asked ?? 0), 0);
   return Math.max(held, Math.min(asked, 1.5 * held || asked)) || 1;
 }

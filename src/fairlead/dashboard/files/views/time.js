@@ -2,8 +2,8 @@
 /** Time: a small drawing for each tenant, its share against its fair share, what it lacks shaded;
  * a click shows all tenants at that moment. */
 
-import { html } from "../draw.js";
-import { readable, share } from "../numbers.js";
+import { html, renew } from "../draw.js";
+import { share } from "../numbers.js";
 import { HIGH, drawn, inColumns, lacked } from "../past.js";
 import { read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
@@ -65,31 +65,41 @@ export function time(page) {
     const wanted = field.value.trim();
     const shown = history.tenants.filter(({ name, points }) => name.includes(wanted) && points.some((one) => one.share !== null || one.fair !== null));
     const { colour } = paints(history.tenants.map(({ name }) => name));
-    const most = readable(shown.map(({ points }) => Math.max(...points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0)), 0))) || 1;
     shown.sort((a, b) => lacked(b) - lacked(a));
     const { since, until } = history;
     drawings.replaceChildren(
-      ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, most, width, chosen, colour: colour.get(past.name) ?? "" }, choose, (x) => lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH))),
+      ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, width, chosen, colour: colour.get(past.name) ?? "" }, choose, (x) => lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH))),
       shown.length > FEW ? html("p", { class: "soft" }, `${shown.length - FEW} more tenants: write a part of their names above.`) : "",
       shown.length ? "" : html("p", { class: "soft" }, "Nothing is recorded of that time."),
     );
-    moment.replaceChildren(...(chosen === null ? [] : at(shown, chosen)));
-    changes.replaceChildren(...listed(marks, chosen));
+    renew(moment, ...(chosen === null ? [] : at(shown, chosen)));
+    renew(changes, ...listed(marks, chosen, chosenByMark));
+  }
+
+  /** @param {number | null} when null: none, and the slider is at the end */
+  function choose(when) {
+    chosen = when;
+    if (history) slider.value = String(when === null ? POINTS : Math.round((POINTS * (when - history.since)) / (history.until - history.since || 1)));
+    slider.setAttribute("aria-valuetext", when === null ? "none is chosen" : clock(when));
+    redraw();
   }
 
   /** @param {number} when */
-  function choose(when) {
-    chosen = when;
-    if (history) slider.value = String(Math.round((POINTS * (when - history.since)) / (history.until - history.since || 1)));
-    slider.setAttribute("aria-valuetext", clock(when));
-    redraw();
+  function chosenByMark(when) {
+    choose(when);
+    /** @type {HTMLElement | null} */ (changes.querySelector("[aria-pressed='true']"))?.focus(); // it may stand elsewhere now
   }
 
   const element = html(
     "section",
-    { class: "time-view" },
+    {
+      class: "time-view",
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        if (event.key === "Escape" && chosen !== null) choose(null);
+      },
+    },
     html("h1", {}, "Time"),
-    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Dotted: something changed. Who lacked most comes first. Choose a moment for its numbers."),
+    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Dotted: something changed. Who lacked most comes first, each on a scale of its own. Choose a moment for its numbers."),
     html("div", { class: "filters" }, span, field),
     html("label", { class: "moments" }, "moment ", slider),
     drawings,

@@ -3,9 +3,9 @@
  * when it is expected to start. */
 
 import { address, read } from "../live/ask.js";
-import { html, svg } from "../draw.js";
+import { html, renew, svg } from "../draw.js";
 import { paints } from "../live/paints.js";
-import { amount, counted } from "../numbers.js";
+import { amount, counted, whole } from "../numbers.js";
 import { tenant } from "./jobs.js";
 import { table } from "../live/table.js";
 import { tryForm } from "./what_if.js";
@@ -78,7 +78,7 @@ export function why(page) {
       }
       if (!name) return AGAIN;
       const found = await read(address("jobs", name, "why"), {}, signal);
-      answer.replaceChildren(...told(found));
+      renew(answer, ...told(found));
       if (!form && found.tasks.waiting) {
         const tenants = [found.tenant, ...found.holders.map((/** @type {Holder} */ each) => each.tenant)];
         form = tryForm({ tenants: [...new Set(tenants)].slice(0, FEW), job: found.job, made: {} });
@@ -196,7 +196,7 @@ function step(left, all, words) {
   return html(
     "li",
     { class: left ? null : "none" },
-    html("b", {}, amount(left)),
+    html("b", {}, whole(left)),
     svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { x: (100 - wide) / 2, width: wide, height: 10 })),
     html("span", {}, words),
   );
