@@ -260,3 +260,11 @@ def test_names_hold_nothing_that_is_not_shown_or_turns_text_around(letter: str) 
 def test_names_in_any_script_are_names(name: str) -> None:
     assert Job(name, {"cpu": 1}, tenant=name).name == name
     assert Machine(name, {"cpu": 1}, {name: name}).name == name
+
+
+def test_a_job_of_another_tenant_is_the_same_but_for_that() -> None:
+    job = Job("a", {"cpu": "0.1"}, tasks=2, where="zone = east", command="true")
+    other = job.of("t", "b")
+    values = {each.name: getattr(job, each.name) for each in dataclasses.fields(job)}
+    assert other == Job(**(values | {"name": "b", "tenant": "t"}))
+    assert (job.name, job.tenant) == ("a", None)

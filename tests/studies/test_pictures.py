@@ -12,8 +12,6 @@ from fairlead.studies.pictures.picture import Picture, drawn, named, rounded, st
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 150_000
 """Bytes of an SVG among the docs."""
-LARGER = {"choosy-schedulers.svg"}
-"""Drawn before hatches were lines: this study takes long."""
 ALL = 3_000_000
 """Bytes of all that studies have among the docs."""
 
@@ -69,7 +67,7 @@ def test_a_png_has_few_colours_and_the_same_bytes_each_time() -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "studies").glob("*/*.svg")), ids=str)
 def test_an_svg_among_the_docs_is_small(path: Path) -> None:
-    assert path.name in LARGER or path.stat().st_size <= LARGEST
+    assert path.stat().st_size <= LARGEST
 
 
 def test_the_studies_among_the_docs_are_small_together() -> None:

@@ -43,7 +43,16 @@ def agree(service: Service, ledger: Ledger, *, thorough: bool) -> None:
                 mine = (known.state, known.attempt, known.tries)
                 if mine != (said.state, said.attempt, said.tries):
                     _wrong(f"task {task} of {line.name} is {said}, in the journal {known}")
-            _core(core, line)
+        core_agrees(core, ledger)
+
+
+def core_agrees(core: Core, ledger: Ledger) -> None:
+    """The jobs and the tasks of the core are those that the journal has on machines."""
+    unknown = core.ids.jobs.keys() - {line.name for line in ledger.jobs.values()}
+    if unknown:
+        _wrong(f"the core has jobs {sorted(unknown)}, the journal has not")
+    for line in ledger.jobs.values():
+        _core(core, line)
 
 
 def _machines(records: Records, core: Core, ledger: Ledger) -> None:
@@ -82,7 +91,7 @@ def _core(core: Core, line: JobLine) -> None:
         return
     held = {
         number: TaskState(int(state.task[at]["state"]))
-        for number, at in ids.tasks[slot].items()
+        for number, at in ids.tasks.get(slot, {}).items()
         if int(state.task[at]["state"]) in HELD
     }
     said = {number: task.state for number, task in line.tasks.items() if task.state in HELD}

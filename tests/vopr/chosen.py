@@ -24,6 +24,7 @@ CAUGHT_BY = {
     "all-is-shown-midway": 0,
     "applied-twice-after-a-failed-append": 9,
     "cancel-lost-at-a-crash": 19,
+    "core-is-lent-midway": 0,
     "counted-at-the-end-of-the-step": 3,
     "damage-ignored": 3,
     "drain-forgotten-at-return": 0,

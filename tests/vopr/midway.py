@@ -10,10 +10,12 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from fastapi import FastAPI
 
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.api.app import application
 from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.request_context import Api
@@ -24,6 +26,7 @@ from fairlead.service.loop.midway import Midway
 from fairlead.service.mailbox import MailboxClosedError, UnsettledError
 from fairlead.service.requests import Caller, Reply, Request
 from tests.service.api.stage import call
+from tests.vopr.agreement import core_agrees
 from tests.vopr.faults import BrokenPromiseError, Chance, Trace
 from tests.vopr.front import Nobody
 from tests.vopr.ledger import Ledger
@@ -39,9 +42,12 @@ OFTEN = 0.1
 MIDWAY = (What.JOBS, What.JOB, What.TASKS, What.TENANTS, What.TOKENS)
 """What is read of the records alone, so that it is told."""
 
-LATER = (What.MACHINES, What.SHARES, What.WHY)
-"""What is read of the core too, which is changing. Where the records know no machine, a list of
-them asks nothing of it."""
+COPIED = (What.SHARES, What.WHY)
+"""What is read of the core too: of a copy, until the step is folded, where there is one."""
+
+LATER = (What.MACHINES, *COPIED)
+"""What is read of what is changing. Where the records know no machine, a list of them asks nothing
+of it."""
 
 
 @cache
@@ -50,6 +56,15 @@ def routes() -> FastAPI:
     app = application(Nobody(), ApiSettings(threads=False)).app
     assert isinstance(app, FastAPI)
     return app
+
+
+def _copy_of(service: Midway) -> Core | None:
+    """The copy of the core, if there is one."""
+    try:
+        frozen = cast("Callable[[], FrozenCore]", service.frozen)
+    except UnsettledError:
+        return None
+    return frozen().core
 
 
 class Onlooker:
@@ -105,11 +120,15 @@ class Onlooker:
         self._view, self._unsettled = service, False
         target = f"{path}?{query}" if query else path
         got = self._loop.run_until_complete(call(self._gate, "GET", target, {}, []))
-        if self._unsettled != (what in LATER) and what is not What.MACHINES:
+        core = _copy_of(service)
+        later = what in LATER and (what not in COPIED or core is None)
+        if self._unsettled != later and what is not What.MACHINES:
             raise BrokenPromiseError("what is changing is read later", f"{what} got {got}")
         self.seen[what.name, "later" if self._unsettled else str(got.status)] += 1
         if not self._unsettled:
             check(Answer(got.status, dict(got.headers), got.body))
+        if core is not None:
+            core_agrees(core, self._ledger)  # the copy and the records are of one moment
 
     # The door of the API
 

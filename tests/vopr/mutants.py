@@ -13,6 +13,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
+from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.api.routes import events, jobs
 from fairlead.service.api.streams.feed import CHUNK, OLDEST, Feed, GoneError
 from fairlead.service.journal.entry import (
@@ -41,6 +42,7 @@ from fairlead.service.loop import (
 from fairlead.service.loop.commit import Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink
 from fairlead.service.loop.loop import Service
+from fairlead.service.loop.midway import Before
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
@@ -406,6 +408,16 @@ def _all_is_shown(was: Any) -> Any:
     return lambda self, readers, **more: was(self, _ShowsAll(readers, self), **more)
 
 
+def _core_is_lent(was: Any) -> Any:
+    """Lends the core itself, and no copy of it."""
+
+    def before(self: Any, requests: Any) -> Before | None:
+        made = was(self, requests)
+        return made and Before(FrozenCore(self.core, None), made.watch)
+
+    return before
+
+
 def _counted_at_the_end(was: Any) -> Any:
     """What a launch changes of its job's counts is seen once the whole step is folded."""
 
@@ -435,7 +447,15 @@ def _counted_at_the_end(was: Any) -> Any:
 MUTANTS: dict[str, Mutant] = {
     "all-is-shown-midway": Mutant(
         _instead((Service, "serve_meanwhile", _all_is_shown)),
-        ("what is changing is read later", "lists agree with the journal"),
+        (
+            "what is changing is read later",
+            "lists agree with the journal",
+            "records and core are the fold of the journal",
+        ),
+    ),
+    "core-is-lent-midway": Mutant(
+        _instead((Service, "_before", _core_is_lent)),
+        ("records and core are the fold of the journal",),
     ),
     "counted-at-the-end-of-the-step": Mutant(
         _instead((Committer, "commit", _counted_at_the_end)), ("lists agree with the journal",)

@@ -238,7 +238,7 @@ class Simulation:
         if store.complained:
             raise BrokenPromiseError("a journal that cannot be read is refused", "it started")
         disk.repair()  # nobody read what was damaged
-        service.serve_meanwhile(self.onlooker, every=1)
+        service.serve_meanwhile(self.onlooker, every=1, large=1)
         front = Front(service, self.plan.api, self.file, chance, self.trace)
         self.life = Life(service, store, engine, front)
         self.step_at = self.trace.now

@@ -12,7 +12,7 @@ from fairlead.service.requests import CancelJobs, Request, Wrong
 from tests.vopr.faults import Fault
 from tests.vopr.features import Feature
 from tests.vopr.looks import What
-from tests.vopr.midway import LATER, MIDWAY
+from tests.vopr.midway import COPIED, LATER, MIDWAY
 from tests.vopr.simulation import Simulation
 
 Tally = Counter[tuple[str, str]]
@@ -102,6 +102,8 @@ def wanted() -> Iterator[tuple[str, str]]:
         yield "midway", f"{look.name} 200"
     for look in LATER:
         yield "midway", f"{look.name} later"
+    for look in COPIED:
+        yield "midway", f"{look.name} 200"
     for call in CALLS:
         yield "call", call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -154,6 +155,14 @@ class Job:
         mistakes.report()
         for key, value in values.items():
             object.__setattr__(self, key, value)
+
+    def of(self, tenant: str | None, name: str) -> Job:
+        """The same job, but of this tenant and called so: both are names already, and all else was
+        looked at when it was made."""
+        other = copy(self)
+        object.__setattr__(other, "tenant", tenant)
+        object.__setattr__(other, "name", name)
+        return other
 
 
 def _demand(demand: Mapping[str, Amount]) -> FrozenMap[Fraction]:

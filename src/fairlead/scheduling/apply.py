@@ -74,7 +74,7 @@ def machine_left(book: Book, time: int, name: str) -> None:
     book.leave(m)
     del book.ids.machines[name], book.ids.machine_at[m]
     for j, number in lost:
-        del book.ids.tasks[j][number]
+        book.ids.release(j, number)
     for j in dict.fromkeys(j for j, _ in lost):
         _after_job(book, j)
 
@@ -121,14 +121,10 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     needs = book.bits(needed, holders)
     prefers = np.concatenate([prefers, np.zeros(len(needs) - len(prefers), np.uint64)])
     try:
-        fitted = book.fitted(demand, needs, job.spread, job.name)
+        fitted = book.fitted(demand, needs, job, tenant)
     except InputError:
         book.forget_terms((*needed, *preferred))
         raise
-    alike = demand[None, :], needs[None, :], np.array([job.spread])
-    usable = book.possible(
-        np.array([fitted.usable]), *alike, np.array([job.gang]), np.array([tenant])
-    )
     book.pass_time(time)
     book.room_for(Full.JOBS)
     book.room_for(Full.TENANTS)
@@ -147,12 +143,11 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
         expected,
         fitted.scale,
         fitted.unit,
-        int(usable[0]),
+        fitted.usable,
     )
     book.pools_changed = True
     book.ids.jobs[job.name] = j
     book.ids.job_at[j] = job
-    book.ids.tasks[j] = {}
 
 
 def job_mistakes(book: Book, jobs: Sequence[Job]) -> Mistakes:
@@ -257,7 +252,7 @@ def task_placed(book: Book, time: int, name: str, number: int, machine: str) -> 
     state.header[0]["out"] -= 1  # it is no decision of this core
     t = int(state.job[j]["first_task"])
     machine_events.start(state.handle, t)
-    book.ids.tasks[j][number] = t
+    book.ids.hold(j, number, t)
     foreign = bool((state.needs[j] & ~state.satisfies[m]).any())
     if (state.free[m] < 0).any() or foreign or twice:
         state.header[0]["changed"] += 1 - int(state.machine[m]["changed"])
@@ -278,7 +273,7 @@ def task_reported(book: Book, event: Report) -> None:
     """An engine says what became of a task."""
     about: About = ("job", event.job, f"task {event.task}")
     j = _job(book, event.job)
-    t = book.ids.tasks[j].get(event.task)
+    t = book.ids.tasks.get(j, {}).get(event.task)
     change, how = _CHANGE[type(event)]
     state = None if t is None else TaskState(int(book.state.task[t]["state"]))
     cancelled = bool(book.state.job[j]["cancelled"])
@@ -295,7 +290,7 @@ def task_reported(book: Book, event: Report) -> None:
 
 def _after_task(book: Book, j: int, number: int) -> None:
     """A task holds its machine no more."""
-    del book.ids.tasks[j][number]
+    book.ids.release(j, number)
     _after_job(book, j)
 
 
@@ -335,4 +330,4 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit
         job_events.cap(book.state.handle, known)
-        book.stale = True  # who could ever run follows before the next decision
+        book.limits_changed()

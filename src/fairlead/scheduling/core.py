@@ -139,7 +139,7 @@ class Core(SlotCore):
             if kind == DecisionCode.STOP:
                 decisions.append(Stop(job, number, machine, attempt))
                 continue
-            ids.tasks[j][number] = t
+            ids.hold(j, number, t)
             decisions.append(Launch(job, number, machine, attempt, self._pieces(pieces)))
         return decisions
 

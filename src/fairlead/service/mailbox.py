@@ -49,6 +49,7 @@ class Mailbox(Generic[S]):
         self._requests: deque[tuple[Request, Future[Reply]]] = deque()
         self._reads: deque[Callable[[S | None], bool]] = deque()
         self._lent: S | None = None  # what others may read by themselves
+        self._idle = False  # the loop waits
         self._closed = False
         self._woken = False
 
@@ -64,11 +65,11 @@ class Mailbox(Generic[S]):
 
         Where the loop waits the function runs here and now: nobody has to be woken, and no step
         is made for it; and so it does in the midst of a step, where it reads what stands still
-        meanwhile. `long`: it takes long, so always in the loop's thread."""
-        if not long:
-            with self._wake, suppress(UnsettledError):
-                if self._lent is not None and not self._closed:
-                    return function(self._lent)
+        meanwhile. `long`: it takes long where the loop waits, so in the loop's thread; in the midst
+        of a step what it would copy is a copy already."""
+        with self._wake, suppress(UnsettledError):
+            if self._lent is not None and not self._closed and not (long and self._idle):
+                return function(self._lent)
         return await asyncio.wrap_future(self._ask_to_read(function))
 
     def waiting(self) -> int:
@@ -99,11 +100,11 @@ class Mailbox(Generic[S]):
         others read of this service by themselves, one after the other."""
         with self._wake:
             if not (self._requests or self._reads or self._closed or self._woken) and seconds > 0:
-                self._lent = service
+                self._lent, self._idle = service, True
                 try:
                     self._wake.wait(seconds)
                 finally:
-                    self._lent = None
+                    self._lent, self._idle = None, False
             self._woken = False
 
     @contextmanager

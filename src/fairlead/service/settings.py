@@ -64,7 +64,7 @@ class Settings:
     given_up_for: int = DAY  # so long what may still run on a machine that is away is remembered
     kept_output: int = MOST_OUTPUT  # bytes of what an attempt at a task writes
     requests_per_step: int = 1000
-    snapshot_every: int = 100_000  # entries; 0: never
+    snapshot_every: int = 15_000  # entries; 0: never
     journal_keep: int | None = None  # older entries are removed once snapshots cover them
     advise_every: int = MICROSECONDS  # between two questions to the adviser
 

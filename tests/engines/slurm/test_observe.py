@@ -142,7 +142,9 @@ def test_what_slurm_runs_is_what_is_known_and_a_kill_doubles_nothing(watch: Watc
     assert core is not None
     watch.until(lambda: "Slurm says: Resources" in watch.service.said(waits))
     beside = watch.service.said(waits)
-    said = explained(take(records.time, records, core, None, waits, beside=beside)).sentences()
+    said = explained(
+        take(records.time, records, watch.service.frozen, None, waits, beside=beside)
+    ).sentences()
     assert beside in said
     assert any("too little gpu" in each for each in said), said
     before = {job.name: (job.id, watch.where(job.name)) for job in records.jobs.values()}

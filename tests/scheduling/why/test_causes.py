@@ -198,7 +198,10 @@ def starts(world: World, without: frozenset[Kind]) -> bool:
 
 def _machines_of(core: Core, job: str) -> list[int]:
     """The machine of each task that the job runs."""
-    return [int(core.state.task[t]["machine"]) for t in core.ids.tasks[core.ids.jobs[job]].values()]
+    return [
+        int(core.state.task[t]["machine"])
+        for t in core.ids.tasks.get(core.ids.jobs[job], {}).values()
+    ]
 
 
 def smallest_sets(world: World, kinds: set[Kind]) -> list[frozenset[Kind]]:

@@ -12,9 +12,16 @@ import pytest
 from fairlead.service.api.neighbours import turns
 from fairlead.service.api.neighbours.places import Owners
 from fairlead.service.api.neighbours.turns import Turns
-from fairlead.service.api.routes.jobs import Row, to_wire, written
+from fairlead.service.api.routes.jobs import (
+    Row,
+    to_wire,
+    written,
+    written_cancelled,
+    written_submitted,
+)
 from fairlead.service.mailbox import Mailbox
-from fairlead.wire.jobs import Jobs
+from fairlead.service.requests import SubmittedJobs, Warned
+from fairlead.wire.jobs import Cancelled, CancelledJob, Jobs, SubmissionWarning, Submitted
 
 
 def run(what: Coroutine[Any, Any, None]) -> None:
@@ -194,14 +201,33 @@ def test_an_owner_is_guessed_by_what_was_good_and_by_nothing_else() -> None:
     assert owners.guess(mine, "192.0.2.1") == "192.0.2.1"
 
 
+ROWS = (
+    Row(1, 'j "ö"\\</script>\u2028', "t/ü", "running", (1, 2, 3, 4, 5, 6, 7), 2**53 - 1, None),
+    Row(2, "b", "b", "cancelled", (0,) * 7, 0, 5, reason="not told", by="nor this", own=True),
+)
+
+
 @pytest.mark.parametrize("after", [None, "17"])
 def test_a_page_of_jobs_is_written_as_its_model_would_write_it(after: str | None) -> None:
-    rows = [
-        Row(1, 'j "ö"\\</script>\u2028', "t/ü", "running", (1, 2, 3, 4, 5, 6, 7), 2**53 - 1, None),
-        Row(2, "b", "b", "cancelled", (0,) * 7, 0, 5, reason="not told", by="nor this", own=True),
-    ]
-    page = Jobs(jobs=[to_wire(row) for row in rows], next=after)
-    assert written(rows, after) == page.model_dump_json().encode()
+    page = Jobs(jobs=[to_wire(row) for row in ROWS], next=after)
+    assert written(ROWS, after) == page.model_dump_json().encode()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_became_of_a_change_is_written_as_its_model_would_write_it(again: bool) -> None:
+    said = (Warned("b", 'no machine has "ü"'),)
+    submitted = Submitted(
+        jobs=[to_wire(row) for row in ROWS],
+        repeated=again,
+        warnings=[SubmissionWarning(job=each.job, sentence=each.sentence) for each in said],
+        forgotten=["c"],
+    )
+    accepted = SubmittedJobs((1, 2, 3), ("a", "b", "c"), again=again, warnings=said)
+    assert written_submitted(ROWS, accepted, ["c"]) == submitted.model_dump_json().encode()
+    cancelled = Cancelled(
+        jobs=[CancelledJob(**to_wire(row).model_dump(), changed=row.id == 2) for row in ROWS]
+    )
+    assert written_cancelled(ROWS, {2}) == cancelled.model_dump_json().encode()
 
 
 def test_what_is_read_for_a_moment_wakes_nobody_while_the_loop_waits() -> None:

@@ -66,7 +66,9 @@ class Live:
     def why(self, job: str | int, *, own: bool = True) -> WhyJob:
         """Why a job waits."""
         service = self.service
-        return explained(take(self.now, service.records, service.core, service.watch, job, own=own))
+        return explained(
+            take(self.now, service.records, service.frozen, service.watch, job, own=own)
+        )
 
 
 def runs(name: str, demand: dict[str, int], **more: object) -> Job:

@@ -324,6 +324,19 @@ def test_a_service_from_a_snapshot_is_the_same_and_decides_the_same() -> None:
     same(stage)
 
 
+def test_a_start_after_a_kill_reads_no_more_than_is_between_two_snapshots() -> None:
+    every, at_once = 30, 7
+    stage = Stage(settings=Settings(snapshot_every=every))
+    for number in range(12):
+        stage.submit(*(job(f"x{number}-{each}") for each in range(at_once)))
+        kept, store = stage.service.store.snapshot(), stage.service.store
+        assert len(list(store.read(0 if kept is None else kept[0]))) <= every + at_once
+    assert stage.service.records.seq > 2 * every
+    before = stage.service.records
+    stage.restart()
+    assert stage.service.records.jobs.keys() == before.jobs.keys()
+
+
 def test_a_stop_leaves_a_snapshot() -> None:
     stage = Stage()
     stage.submit(job("x"))

@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
+from fairlead.scheduling.reading.core_copy import freeze
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import MemoryStore
 from fairlead.service.loop.commit import SLICE
-from fairlead.service.loop.loop import Service
-from fairlead.service.loop.midway import Midway
+from fairlead.service.loop.loop import LARGE, Service
+from fairlead.service.loop.midway import Before, Midway
 from fairlead.service.mailbox import Mailbox, UnsettledError
 from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import Done, SubmitJobs
@@ -75,6 +76,39 @@ def test_records_are_read_while_a_step_is_written_and_all_else_after_it() -> Non
         assert runner.stop(LONG)
 
 
+def test_a_large_step_keeps_nobody_waiting_who_reads_a_copy_of_the_core() -> None:
+    stage = Stage()
+    store = Slow(stage)
+    stage.service = Service(store, FakeEngine(stage.world, stage.faults), stage.settings)
+    door: Mailbox[Driven] = Mailbox()
+    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
+    runner.start()
+
+    def present(service: Driven) -> int:
+        copy = service.frozen()
+        assert copy is not None
+        return len(copy.core.ids.jobs)
+
+    async def played() -> None:
+        assert await door.read(present, long=True) == 0
+        store.slow = True
+        jobs = tuple(job(f"x{n}") for n in range(LARGE))
+        asked = asyncio.ensure_future(door.ask(SubmitJobs(ADMIN, jobs)))
+        await asyncio.to_thread(store.writes.wait, LONG)
+        for long in (False, True):
+            assert await asyncio.wait_for(door.read(present, long=long), LONG) == 0
+        assert not asked.done()
+        store.may_end.set()
+        assert isinstance(await asyncio.wait_for(asked, LONG), Done)
+        assert await door.read(present, long=True) == LARGE
+
+    try:
+        asyncio.run(played())
+    finally:
+        store.may_end.set()
+        assert runner.stop(LONG)
+
+
 class Recorder:
     """Who reads meanwhile, and how many jobs there are then."""
 
@@ -106,10 +140,18 @@ def test_who_waits_reads_between_the_entries_of_a_large_step() -> None:
     assert readers.found == sorted(readers.found)
 
 
-def test_nothing_but_records_is_there_in_the_midst_of_a_step() -> None:
+@pytest.mark.parametrize("there", [(), ("frozen", "places", "watch", "apart", "said")])
+def test_nothing_but_records_and_copies_is_there_in_the_midst_of_a_step(
+    there: tuple[str, ...],
+) -> None:
     stage = Stage()
-    midway = Midway(stage.service.records)
+    stage.step()
+    assert stage.service.core is not None
+    before = Before(freeze(stage.service.core), None) if there else None
+    midway = Midway(stage.service.records, before)
     for name in dir(stage.service):
-        if not name.startswith("_") and name != "records":
+        if not name.startswith("_") and name not in ("records", *there):
             with pytest.raises(UnsettledError):
                 getattr(midway, name)
+    for name in there:
+        assert getattr(midway, name) is not stage.service

@@ -15,6 +15,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import CLOSED, CROWDED, Mailbox, MailboxClosedError
+from fairlead.service.process import runner as running_module
 from fairlead.service.process.runner import Driven, Runner, explained
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
@@ -217,6 +218,31 @@ def test_snapshots_are_written_while_the_loop_goes_on() -> None:
     assert stage.place.snapshots
     stage.restart()
     assert stage.service.records.job("x") is not None
+
+
+def test_snapshots_that_take_long_are_written_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second of writing is followed by nineteen without."""
+    now, kept = [0.0], threading.Semaphore(0)
+    monkeypatch.setattr(running_module, "monotonic", lambda: now[0])
+
+    class Slow(Failing):
+        def keep(self, seq: int, snapshot: bytes) -> None:
+            super().keep(seq, snapshot)
+            now[0] += 1.0
+            kept.release()
+
+    stage = Stage(settings=Settings(snapshot_every=1))
+    stage.place.writer = None
+    stage.service = Service(Slow(stage.place), FakeEngine(stage.world), stage.settings)
+    with running(stage) as (_, door):
+        assert kept.acquire(timeout=LONG)
+        now[0] = 19.9
+        for number in range(3):
+            assert isinstance(asked(door, SubmitJobs(ADMIN, (job(f"x{number}"),))), Done)
+        assert not kept.acquire(blocking=False)
+        now[0] = 20.0
+        assert isinstance(asked(door, SubmitJobs(ADMIN, (job("y"),))), Done)
+        assert kept.acquire(timeout=LONG)
 
 
 def test_short_tasks_follow_one_another_without_long_waits() -> None:

@@ -13,7 +13,7 @@ from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, GuaranteesChanged
 from fairlead.scheduling.kernels.memory.state import FIELDS
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.reading.core_copy import copy_core, freeze
+from fairlead.scheduling.reading.core_copy import Spares, copy_core, freeze
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.draw import MEASURES, SECOND, draw
 
@@ -56,8 +56,8 @@ def test_a_copy_written_over_another_is_as_a_new_one(cases: int) -> None:
         core = Core(units, case.policy, case.placement, Options(reserve_after=case.reserve_after))
         half = len(case.instants) // 2
         lived(core, case.instants[: half // 2])
-        spare = copy_core(core)
-        lived(spare, case.instants[half // 2 :])
+        spare = freeze(core)
+        lived(spare.core, case.instants[half // 2 :])
         lived(core, case.instants[half // 2 : half])
         before = core.digest()
         other, new = freeze(core, into=spare).core, copy_core(core)
@@ -68,3 +68,13 @@ def test_a_copy_written_over_another_is_as_a_new_one(cases: int) -> None:
         assert other.digest() == new.digest()
         assert core.digest() == before
         other.check()
+
+
+def test_only_what_one_reader_had_is_written_over() -> None:
+    core, spares = Core([Unit("cpu")]), Spares(most=2)
+    assert spares.pop() is None
+    one, several = freeze(core), freeze(core, shared=True)
+    for each in (several, None, one):
+        spares.put(each)
+    assert spares.pop() is one
+    assert spares.pop() is None

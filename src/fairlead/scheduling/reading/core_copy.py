@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,14 +30,32 @@ _USED = {
 }
 """Large arrays, and what counts how many of their rows were ever used."""
 
+MOST_KEPT = 64 * 2**20
+"""Bytes of a copy that is kept to be written over."""
+
 
 @dataclass(frozen=True, eq=False)
 class FrozenCore:
     """A core as it was at a moment. Freezing one costs little more than copying its arrays; `core`
-    is built from them when it is first read, in any thread."""
+    is built from them when it is first read, in any thread. `shared`: several read it."""
 
     _core: Core
     _memory: tuple[tuple[tuple[int, int], ...], Memory] | None
+    shared: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of its arrays."""
+        return sum(getattr(self._core.state, name).nbytes for name in FIELDS)
+
+    def has(self, job: str) -> bool:
+        """Whether it knows a job of this name."""
+        return job in self._core.ids.jobs
+
+    @property
+    def places(self) -> bool:
+        """Whether it says itself where tasks start."""
+        return self._core.placement.places
 
     @cached_property
     def core(self) -> Core:
@@ -51,16 +71,36 @@ class FrozenCore:
         return core
 
 
-def freeze(core: Core, into: Core | None = None) -> FrozenCore:
+class Spares:
+    """Copies that nobody needs any more, to be written over by the next ones. From any thread."""
+
+    def __init__(self, most: int = 2) -> None:
+        self._kept: deque[FrozenCore] = deque(maxlen=most)
+
+    def pop(self) -> FrozenCore | None:
+        """One that is nobody's now, if there is any."""
+        with suppress(IndexError):
+            return self._kept.pop()
+        return None
+
+    def put(self, copy: FrozenCore | None) -> None:
+        """Who had it needs it no more."""
+        if copy is not None and not copy.shared and copy.size <= MOST_KEPT:
+            self._kept.append(copy)
+
+
+def freeze(core: Core, into: FrozenCore | None = None, *, shared: bool = False) -> FrozenCore:
     """Freezes the core as it is now, between two of its decisions. `into`: a copy that nobody needs
-    any more; its arrays are written over, as new ones cost several times as much, page by page."""
+    any more; its arrays are written over, as new ones cost several times as much, page by page.
+    `shared`: several will read it."""
     other, book, state = copy(core), copy(core.book), copy(core.state)
     mine = core.state.header[0]
-    theirs = None if into is None else into.state.header[0].copy()  # it is written over too
+    old = None if into is None else into._core.state  # noqa: SLF001  a copy of its own kind
+    theirs = None if old is None else old.header[0].copy()  # it is written over too
     for name in FIELDS:
         array = getattr(core.state, name)
         rows = _used(name, mine, array)
-        new = None if into is None else getattr(into.state, name)
+        new = None if old is None else getattr(old, name)
         if new is None or new.shape != array.shape:
             new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
         else:
@@ -72,7 +112,8 @@ def freeze(core: Core, into: Core | None = None) -> FrozenCore:
     book.labels = core.book.labels.copied()
     book.forget_sums()
     other.book, other.pending, other.checked = book, list(core.pending), False
-    return FrozenCore(other, None if core.stopping is None else core.stopping.memory())
+    memory = None if core.stopping is None else core.stopping.memory()
+    return FrozenCore(other, memory, shared)
 
 
 def _used(name: str, header: Any, array: npt.NDArray[Any]) -> int:

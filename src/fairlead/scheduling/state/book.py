@@ -46,11 +46,12 @@ _SLOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Of a job: its scale, a held task in units of 1 / SHARE, and whether any machine holds one."""
+    """Of a job: its scale, a held task in units of 1 / SHARE, and whether it could ever run, as
+    `possible` says it."""
 
     scale: float
     unit: int
-    usable: bool
+    usable: int
 
 
 class Book:
@@ -69,7 +70,7 @@ class Book:
         self.labels = Labels()
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
-        self._fitted: dict[tuple[bytes, bytes, bool], Fitted] = {}
+        self._fitted: dict[tuple[bytes, bytes, bool, int, int], Fitted] = {}
         self._labels: list[tuple[Machine, Ints]] | None = None
         self.stale = False
         self.pools_changed = False
@@ -125,6 +126,11 @@ class Book:
         self._classes = self._labels = None
         self._fitted.clear()
         self.stale = self.pools_changed = True
+
+    def limits_changed(self) -> None:
+        """Who could ever run is computed again before the next decision."""
+        self._fitted.clear()
+        self.stale = True
 
     def forget_sums(self) -> None:
         """Drops the sums that are kept: they are made anew, in one's own tables, when needed."""
@@ -207,17 +213,20 @@ class Book:
 
     # Jobs
 
-    def fitted(self, demand: Ints, needs: Words, spread: bool, name: str) -> Fitted:
-        """How one job fits the machines that are there now. Jobs that ask for as much and may use
-        as many machines of each capacity are computed once, whatever their constraints say: one
-        tenant can submit thousands of these. Raises InputError where the policy has no scale for
-        it."""
-        key = (demand.tobytes(), self.classes().having(needs[None, :]).tobytes(), spread)
+    def fitted(self, demand: Ints, needs: Words, job: Job, tenant: int) -> Fitted:
+        """How one job of the tenant in this slot fits the machines that are there now. Jobs that
+        ask for as much and may use as many machines of each capacity are computed once, whatever
+        their constraints say: one tenant can submit thousands of these. Raises InputError where the
+        policy has no scale for it."""
+        having = self.classes().having(needs[None, :])
+        key = (demand.tobytes(), having.tobytes(), job.spread, job.gang, tenant)
         found = self._fitted.get(key)
         if found is None:
-            scaled = self.scales(demand[None, :], needs[None, :], np.array([spread]), [name])
+            alike = demand[None, :], needs[None, :], np.array([job.spread])
+            scaled = self.scales(*alike, [job.name])
+            usable = self.possible(scaled.usable, *alike, np.array([job.gang]), np.array([tenant]))
             found = self._fitted[key] = Fitted(
-                float(scaled.scale[0]), int(scaled.unit[0]), bool(scaled.usable[0])
+                float(scaled.scale[0]), int(scaled.unit[0]), int(usable[0])
             )
         return found
 
@@ -241,11 +250,10 @@ class Book:
     def possible_now(self, jobs: Ints, usable: Bools) -> Ints:
         """The same of jobs that are there, in these slots."""
         state = self.state
-        rows = state.job[jobs]
+        spread, gang, tenant = (state.job[name][jobs] for name in ("spread", "gang", "tenant"))
         return self.possible(
-            usable, state.demand[jobs], state.needs[jobs], rows["spread"] > 0, rows["gang"],
-            rows["tenant"],
-        )  # fmt: skip
+            usable, state.demand[jobs], state.needs[jobs], spread > 0, gang, tenant
+        )
 
     def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
         """The terms that the job needs, and those that it prefers."""
@@ -268,7 +276,7 @@ class Book:
         if not len(jobs):
             return
         spread = state.job["spread"][jobs] > 0
-        names = [self.name_of(int(j)) for j in jobs]
+        names = list(map(self.name_of, jobs.tolist()))
         try:
             new = self.scales(state.demand[jobs], state.needs[jobs], spread, names)
         except InputError:

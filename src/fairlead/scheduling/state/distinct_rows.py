@@ -13,6 +13,7 @@ def alike(rows: Any) -> tuple[Ints, Ints]:
     """The index at which each of the different rows of an array (N, C) is first, in ascending order
     of the rows, and which of them each row is (N,). As `np.unique` by rows has it, in a third of
     the time."""
+    rows = rows[:, (rows != rows[:1]).any(axis=0)]  # what all have the same parts none
     order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
     ordered = rows[order]
     new = np.ones(len(rows), bool)

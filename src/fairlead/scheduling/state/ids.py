@@ -62,11 +62,22 @@ class Ids:
 
     def find_tasks(self, state: State) -> None:
         """The tasks of the jobs, from the state: who copied or read these tables has none."""
-        self.tasks = {job: {} for job in self.job_at}
+        self.tasks = {}
         held = tasks_held(state)
         columns = (held, state.task["job"][held], state.task["number"][held])
         for slot, job, number in zip(*(column.tolist() for column in columns), strict=True):
-            self.tasks[job][number] = slot
+            self.hold(job, number, slot)
+
+    def hold(self, job: int, number: int, slot: int) -> None:
+        """A task is on a machine."""
+        self.tasks.setdefault(job, {})[number] = slot
+
+    def release(self, job: int, number: int) -> None:
+        """It is there no more."""
+        held = self.tasks[job]
+        del held[number]
+        if not held:
+            del self.tasks[job]
 
     def amounts(self, about: About, amounts: Mapping[str, Fraction]) -> list[int]:
         """The amounts of all resources in their units; 0 where nothing is said. Refuses what is

@@ -27,7 +27,7 @@ SMALLEST = 2.0**-12
 
 
 AT_ONCE = 1 << 18
-"""Pairs of needs and classes that are compared at once."""
+"""Words of terms, of pairs of needs and classes, that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,28 @@ class Classes:
         by_kind = np.argsort(of, kind="stable")
         return by_kind, np.searchsorted(of[by_kind], np.arange(len(kinds)))
 
+    def parting(self, needs: Words) -> Words:
+        """Those of these terms (N, W) that some machine lacks: the others part no jobs. A tenant
+        can submit thousands that differ in nothing else."""
+        parting: Words = needs & self._lacked
+        return parting
+
+    @cached_property
+    def _lacked(self) -> Words:
+        lacked: Words = ~np.bitwise_and.reduce(self.terms, axis=0)
+        return lacked
+
     def having(self, needs: Words) -> Ints:
         """(N, K) machines of each capacity that satisfy all of these terms (N, W)."""
+        needs = self.parting(needs)
         keys = [row.tobytes() for row in needs]
         new = [i for i, key in enumerate(keys) if key not in self._having]
         by_kind, begins = self._by_kind
         count, lacking = self.count[by_kind], ~self.terms[by_kind]
-        step = max(1, AT_ONCE // max(1, len(count)))
+        step = max(1, AT_ONCE // max(1, lacking.size))
         for start in range(0, len(new), step):
             part = new[start : start + step]
-            able = np.ones((len(part), len(count)), bool)
-            for word, lacks in zip(needs[part].T, lacking.T, strict=True):
-                able &= word[:, None] & lacks == 0
+            able = (needs[part, None, :] & lacking == 0).all(axis=2)
             found = np.add.reduceat(able * count, begins, axis=1)
             self._having.update(zip((keys[i] for i in part), found, strict=True))
         return np.array([self._having[key] for key in keys], np.int64).reshape(
@@ -148,7 +158,7 @@ class Scaler:
         the policy has none for it."""
         jobs = len(demand)
         kinds, _, total = there.kinds
-        different, group = alike(needs)
+        different, group = alike(there.parting(needs))
         having = there.having(needs[different])[group]
         holds = self.holds(demand, spread, kinds)
         one = holds if self._whole else self.whole_ones(demand, spread, kinds)

@@ -27,7 +27,7 @@ from fairlead.scheduling.why.never import (
     lacking,
     never,
 )
-from fairlead.scheduling.why.rivals import could_use, together
+from fairlead.scheduling.why.rivals import columns, could_use, together
 from fairlead.scheduling.why.values import (
     Behind,
     Cap,
@@ -241,7 +241,7 @@ class _Look:
 
     def _together(self) -> int:
         """How many tasks start together next."""
-        return int(together(self.state.job[[self.slot]])[0])
+        return int(together(columns(self.state, np.array([self.slot])))[0])
 
     def _gang(self) -> list[Reason]:
         size = self._together()

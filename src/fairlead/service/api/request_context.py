@@ -18,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
+from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.bodies import receive
 from fairlead.service.api.drawings import Drawings
 from fairlead.service.api.keys import Keys
@@ -103,6 +104,7 @@ class Api:
         self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
+        self.spares = Spares()
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from fairlead.engines.interface import Attempt, Node, Output, Stream
 from fairlead.engines.observing import Apart
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.journal.entry import Entry, Listener
 from fairlead.service.journal.leases import Following
@@ -44,6 +45,14 @@ class ServiceView(Protocol):
     @property
     def core(self) -> Core | None:
         """The online core; None before the first step."""
+
+    @property
+    def places(self) -> bool:
+        """Whether it says itself where tasks start, as far as is known."""
+
+    def frozen(self, into: FrozenCore | None = None) -> FrozenCore | None:
+        """A copy of the core that nobody changes; None before the first step. `into`: a copy that
+        may be written over."""
 
     @property
     def watch(self) -> FairnessMonitor | None:

@@ -15,7 +15,7 @@ from fairlead.service.journal.entry import (
     Store,
     TakenJournalError,
 )
-from fairlead.service.loop.midway import Midway, NoReaders, Readers
+from fairlead.service.loop.midway import Before, Midway, NoReaders, Readers
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
@@ -26,10 +26,12 @@ SLICE = 50
 
 @dataclass(frozen=True, slots=True)
 class PendingStep:
-    """A step that was decided: it counts once it is durable."""
+    """A step that was decided: it counts once it is durable. `before`: a copy of what it began
+    with, where that is worth while."""
 
     step: Step
     reports: Sequence[Report]  # that it is about
+    before: Before | None = None
 
 
 class Committer:
@@ -52,7 +54,8 @@ class Committer:
         entries = pending.step.entries
         try:
             if entries:
-                with self._observer.measure(Timed.JOURNAL), self.readers.lent(self._midway):
+                whole = Midway(self._records, pending.before)
+                with self._observer.measure(Timed.JOURNAL), self.readers.lent(whole):
                     self._store.append(entries)
         except (TakenJournalError, CorruptJournalError):
             raise

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from fairlead.engines.interface import Engine, Node
 from fairlead.engines.observing import Adopts, Apart, Observes, Orders
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.reading.line import line_of
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
@@ -21,9 +22,10 @@ from fairlead.service.loop.commit import SLICE, Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.intake import collect_inputs, next_time
 from fairlead.service.loop.machines import Machines
-from fairlead.service.loop.midway import Midway, NoReaders, Readers
+from fairlead.service.loop.midway import Before, Midway, NoReaders, Readers
 from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
+from fairlead.service.mailbox import weight
 from fairlead.service.recovery.configuration import (
     check_settings,
     fair_settings,
@@ -34,6 +36,14 @@ from fairlead.service.recovery.shortening import Shortening
 from fairlead.service.recovery.snapshots import Snapshots
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
 from fairlead.service.settings import Settings
+
+LARGE = 100
+"""Jobs that are asked about in a step of which others need not await the end: it takes some tens of
+milliseconds. A copy of the core is made for them."""
+
+SPARED = 10
+"""So many jobs are copied for each that is asked about, at most: a twentieth of what the step
+takes."""
 
 RETRY = 1_000_000
 """Microseconds until an append that failed is made again, unless somebody asks sooner."""
@@ -90,6 +100,7 @@ class Service:
         if self.shortening is not None:
             self.snapshots.on_keep = self.shortening
         self._readers: Readers = NoReaders()
+        self._large = LARGE
         self._owns = self._begun = False
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
@@ -171,9 +182,10 @@ class Service:
                 begin(step, self.settings, self.engine)
         core = self.core = step.core
         self._begun = True
-        with self._readers.lent(Midway(self.records)):
+        before = self._before(requests)
+        with self._readers.lent(Midway(self.records, before)):
             values = self._make(step, news, requests)
-        durable = self._finish(PendingStep(step, news.reports))
+        durable = self._finish(PendingStep(step, news.reports, before))
         if durable:
             self.snapshots.look(core, self.records)
             self._order(core, news)
@@ -181,11 +193,21 @@ class Service:
             self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable) for value in values]
 
-    def serve_meanwhile(self, readers: Readers, every: int = SLICE) -> None:
+    @property
+    def places(self) -> bool:
+        """Whether it says itself where tasks start; true before the first step."""
+        return self.core is None or self.core.placement.places
+
+    def frozen(self, into: FrozenCore | None = None) -> FrozenCore | None:
+        """A copy of the core between two steps, for readers: nobody changes it. None before the
+        first step. `into`: as `freeze` has it."""
+        return None if self.core is None else freeze(self.core, into)
+
+    def serve_meanwhile(self, readers: Readers, every: int = SLICE, large: int = LARGE) -> None:
         """From now on these may read of the records while a step is made, and after each so many
-        entries that are folded."""
+        entries that are folded; of the core too, where a step is asked about so many jobs."""
         self._readers = self._committer.readers = readers
-        self._committer.slice = every
+        self._committer.slice, self._large = every, large
 
     def wake(self) -> int:
         """The time at which `step` is to be called though nothing comes in and no report is
@@ -205,6 +227,18 @@ class Service:
             self.snapshots.finish(self.core, self.records)
         self.engine.close()
         self.store.close()
+
+    def _before(self, requests: Sequence[Request]) -> Before | None:
+        """What is there for those who read while these requests are taken in, if that is long. What
+        another scheduler says of jobs changes with a step, too."""
+        size = sum(map(weight, requests))
+        if self.core is None or self.adoption.other or size < self._large:
+            return None
+        if len(self.core.ids.jobs) > SPARED * size:
+            return None
+        copy = freeze(self.core, shared=True)
+        _ = copy.core  # made here, so that several may read it at once
+        return Before(copy, None if self.watch is None else self.watch.frozen())
 
     def _make(
         self, step: Step, news: EngineNews, requests: Sequence[Request]

@@ -1,23 +1,48 @@
 """The service in the midst of a step, as others may read of it: its records stand still until what
-the step does is durable, and all else is changing."""
+the step does is durable, of the core there is a copy where the step is large, and all else is
+changing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
+from fairlead.scheduling.reading.core_copy import FrozenCore
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.mailbox import UnsettledError
 from fairlead.service.records.book import Records
 
 
-class Midway:
-    """All but the records raises UnsettledError, so that it is read again once the step is over."""
+@dataclass(frozen=True)
+class Before:
+    """What the step began with, of which nobody changes anything."""
 
-    def __init__(self, records: Records) -> None:
+    core: FrozenCore
+    watch: FairnessMonitor | None
+
+
+class Midway:
+    """All but the records raises UnsettledError, so that it is read again once the step is over; so
+    does what there is of `before`, where there is nothing. Nobody else schedules where there is."""
+
+    def __init__(self, records: Records, before: Before | None = None) -> None:
         self.records = records
+        self._there: Mapping[str, object] = {}
+        if before is not None:
+            self._there = {
+                "frozen": lambda _into=None: before.core,
+                "places": before.core.places,
+                "watch": before.watch,
+                "apart": {},
+                "said": lambda _job: "",
+            }
 
     def __getattr__(self, name: str) -> object:
-        raise UnsettledError(name)
+        if name not in self._there:
+            raise UnsettledError(name)
+        return self._there[name]
 
 
 class Readers(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes
 from fairlead.model.job import Job
@@ -112,8 +112,7 @@ def _owned(job: Job, caller: Caller) -> Job:
     """The job of the caller's tenant, if it names none."""
     if job.tenant is not None or caller.role is not Role.TENANT:
         return job
-    values = {each.name: getattr(job, each.name) for each in fields(job)}
-    return Job(**(values | {"tenant": caller.tenant}))
+    return job.of(caller.tenant, job.name)
 
 
 def _with_unique_names(step: Step, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
@@ -123,7 +122,7 @@ def _with_unique_names(step: Step, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
     for number, job in enumerate(jobs, step.records.next_id + step.numbers):
         name = unique_name(step.records.names, taken, job, number)
         taken.add(name)
-        found.append(job if name == job.name else replace(job, name=name))
+        found.append(job if name == job.name else job.of(job.tenant, name))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from time import monotonic
 from typing import cast
 
 from fairlead.engines.interface import FindsFaults, NotifiesNews
@@ -29,6 +30,10 @@ SOON = 0.001
 """Seconds until an engine that does not say when it has news is asked again after a step in which
 something happened. Where nothing happens it is twice as long each time: short tasks follow one
 another quickly, and a quiet service sleeps."""
+
+PART = 20
+"""Snapshots are written for one part in so many of the time: where thousands of jobs are known one
+takes as long as thousands of entries."""
 
 LONGEST = 1.0
 """Seconds that pass at most before the next step, whatever the clock says meanwhile."""
@@ -74,6 +79,7 @@ class Runner:
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
         self._writer: threading.Thread | None = None
+        self._next_snapshot = 0.0
 
     @property
     def following(self) -> Following | None:
@@ -104,7 +110,14 @@ class Runner:
 
     def _write_aside(self, work: Callable[[], None]) -> None:
         """Writes a snapshot while the loop goes on."""
-        self._writer = threading.Thread(target=work, name="snapshot", daemon=True)
+
+        def timed() -> None:
+            began = monotonic()
+            work()
+            ended = monotonic()
+            self._next_snapshot = ended + (PART - 1) * (ended - began)
+
+        self._writer = threading.Thread(target=timed, name="snapshot", daemon=True)
         self._writer.start()
 
     def _run(self) -> None:
@@ -160,6 +173,7 @@ class Runner:
             service.engine.listen(self.door.wake)
         service.serve_meanwhile(_Meanwhile(self.door))
         service.snapshots.aside = self._write_aside
+        service.snapshots.may_begin = lambda: monotonic() >= self._next_snapshot
         service.store.leader = self._address
         service.lease.ask()
 

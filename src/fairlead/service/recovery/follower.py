@@ -11,6 +11,7 @@ from threading import Thread
 from fairlead.engines.interface import Attempt, EngineError, Node, Output, Stream
 from fairlead.engines.observing import Apart
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import FairnessMonitor
@@ -117,6 +118,15 @@ class Follower:
     def core(self) -> Core | None:
         """The core as of the last entry; None before there was a service."""
         return self._recovery.core
+
+    @property
+    def places(self) -> bool:
+        """Whether it says itself where tasks start; true before there was a service."""
+        return self.core is None or self.core.placement.places
+
+    def frozen(self, into: FrozenCore | None = None) -> FrozenCore | None:
+        """A copy of it, for readers: nobody changes it. `into`: as `freeze` has it."""
+        return None if self.core is None else freeze(self.core, into)
 
     @property
     def records(self) -> Records:

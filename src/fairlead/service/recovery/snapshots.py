@@ -69,18 +69,21 @@ def check_seq(seq: int, records: Records) -> None:
 
 class Snapshots:
     """Keeps a snapshot of a store every so many entries, one at a time. `aside`
-    is how they are written, `on_keep` is called there once one is, with its time."""
+    is how they are written, `on_keep` is called there once one is, with its time; `may_begin`:
+    whether those so far leave enough of the time to others."""
 
     def __init__(self, store: Store, every: int, seq: int, observer: Observer) -> None:
         self.aside: Aside = at_once
         self.on_keep: Callable[[int], object] = int
+        self.may_begin: Callable[[], bool] = lambda: True
         self._store, self._every, self._observer = store, every, observer
         self._last = seq
         self._busy = False
 
     def look(self, core: Core, records: Records) -> None:
         """Begins one if it is time."""
-        if self._every and not self._busy and records.seq >= self._last + self._every:
+        due = self._every and records.seq >= self._last + self._every
+        if due and not self._busy and self.may_begin():
             self._begin(core, records, self.aside)
 
     def finish(self, core: Core, records: Records) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError
 from fairlead.model.words import timespan
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.scheduling.reading.core_copy import FrozenCore, Spares
 from fairlead.scheduling.reading.holders import Holder, find_holders
 from fairlead.scheduling.transitions import TaskState
 from fairlead.scheduling.why.values import (
@@ -166,7 +166,7 @@ class Taken:
 def take(
     time: int,
     records: Records,
-    core: Core | None,
+    frozen: Callable[[], FrozenCore | None],
     watch: FairnessMonitor | None,
     key: JobKey,
     *,
@@ -174,9 +174,10 @@ def take(
     own: bool = True,
     beside: str = "",
 ) -> Taken:
-    """How the job that the caller means stands, and a copy of the core to look at and to try
-    changes on. Raises InputError where there is no such job. Not `own`: what its tasks said when
-    they failed is left out. `beside`: what another scheduler says of it, which places its tasks."""
+    """How the job that the caller means stands, and a copy of the core (`frozen`) to look at, of
+    which others are made to try changes on. Raises InputError where there is no such job. Not
+    `own`: what its tasks said when they failed is left out. `beside`: what another scheduler says
+    of it, which places its tasks."""
     job = find(records, caller, key)
     if job is None:
         raise InputError(
@@ -194,9 +195,10 @@ def take(
         failures=tuple(_failures(records, job)) if own else (),
         said=beside,
     )
-    if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
+    copy = None if job.over or job.cancelled else frozen()
+    if copy is None or not copy.has(job.name):
         return Taken(said, None, job.name, {})
-    taken = Taken(said, freeze(core), job.name, told_otherwise(records, caller))
+    taken = Taken(said, copy, job.name, told_otherwise(records, caller))
     if watch is None:
         return taken
     return replace(taken, exact=watch.exact, since=watch.since(job.tenant))
@@ -208,9 +210,10 @@ def apart(time: int, job: str, tenant: str | None, why: str) -> Taken:
     return Taken(WhyJob(time, job, tenant or job, JobState.PENDING, none, said=why), None, job, {})
 
 
-def explained(taken: Taken) -> WhyJob:
+def explained(taken: Taken, spares: Spares | None = None) -> WhyJob:
     """With the core's reasons, the exact share, the changes that would start it, each tried, and
-    the expected start. Touches nothing that the loop owns: to be called in any thread."""
+    the expected start. Touches nothing that the loop owns: to be called in any thread. `spares`:
+    copies to be written over."""
     said = taken.said
     if taken.copy is None:
         return said
@@ -224,7 +227,8 @@ def explained(taken: Taken) -> WhyJob:
         return said  # what would start it here says nothing of whoever places
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    return replace(said, changes=smallest_changes(core, why, taken.told), start=start_of(core, why))
+    changes = smallest_changes(core, why, taken.told, spares)
+    return replace(said, changes=changes, start=start_of(core, why))
 
 
 _STANDS = {

@@ -23,6 +23,7 @@ from fairlead.scheduling.events import (
     TaskFinished,
     TenantChanged,
 )
+from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
 from fairlead.scheduling.reading.present import Machines
 from fairlead.scheduling.why.values import Cap, OverLimit, Why, machines
@@ -70,12 +71,14 @@ class Change:
     others: int = 0
 
 
-def smallest_changes(core: Core, why: Why, told: Told = str) -> tuple[Change, ...]:
+def smallest_changes(
+    core: Core, why: Why, told: Told = str, spares: Spares | None = None
+) -> tuple[Change, ...]:
     """One change of each kind that would start a task now, where there is one. `why` is the core's
     word on the job, of this moment; some of its tasks wait. `told`: what a reader is told of jobs'
-    names."""
+    names. `spares`: copies to be written over."""
     most = min(MOST_TRIALS, max(4, COPIES // max(len(core.ids.jobs), 1)))
-    trials = Trials(core, why.job, most, told)
+    trials = Trials(core, why.job, most, told, spares)
     kinds = (_ends, _back, _constraint, _others, _demand, _limit, _machine)
     return tuple(change for kind in kinds for change in kind(trials, why))
 

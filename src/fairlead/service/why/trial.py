@@ -12,7 +12,7 @@ from fairlead.model.job import Job
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
-from fairlead.scheduling.reading.core_copy import freeze
+from fairlead.scheduling.reading.core_copy import Spares, freeze
 from fairlead.scheduling.reading.lookup import job_counts, machines_of_job
 from fairlead.service.fairness.causes import Told
 
@@ -38,9 +38,11 @@ class Trials:
     """So many trials at most, each on a copy of the core as it is; `told`: what a reader is told of
     jobs' names."""
 
-    def __init__(self, core: Core, job: str, most: int, told: Told = str) -> None:
+    def __init__(
+        self, core: Core, job: str, most: int, told: Told = str, spares: Spares | None = None
+    ) -> None:
         self.core, self.job, self.told, self._left = core, job, told, most
-        self._spare: Core | None = None  # the copy of the last trial
+        self._spares = Spares() if spares is None else spares
         self.slot = core.ids.jobs[job]
         self.counts = job_counts(core, job)
         self.model = core.ids.job_at[self.slot]
@@ -82,13 +84,16 @@ class Trials:
         if self._left <= 0:
             return []
         self._left -= 1
-        core = self._spare = freeze(self.core, self._spare).core
+        copy = freeze(self.core, self._spares.pop())
+        core = copy.core
         try:
             for event in events:
                 core.apply(event)
+            decisions = decide_fully(core, running)
         except InputError:  # it cannot happen: that is an answer
             return []
-        decisions = decide_fully(core, running)
+        finally:
+            self._spares.put(copy)
         return [each for each in decisions if isinstance(each, Launch) and each.job == name]
 
 

@@ -14,7 +14,7 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.observing import Prioritizes
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
-from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.scheduling.reading.core_copy import FrozenCore, Spares, freeze
 from fairlead.service.api.drawings import LONGEST
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
@@ -52,14 +52,15 @@ async def why(
     """Why a job waits."""
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
-        now = context.api.wall()
+        now, spares = context.api.wall(), context.api.spares
         taken = await context.read(
-            lambda view: _get_picture(view, context.caller, job, now), long=True
+            lambda view: _get_picture(view, context.caller, job, now, spares), long=True
         )
         if context.api.settings.threads:
-            found = await asyncio.to_thread(explained, taken)
+            found = await asyncio.to_thread(explained, taken, spares)
         else:
-            found = explained(taken)
+            found = explained(taken, spares)
+        spares.put(taken.copy)
         answer = why_told(found)
         if priority:
             engine = await context.read(lambda view: view.engine)
@@ -160,18 +161,22 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
     return freeze(core), lambda name: otherwise.get(name, name)
 
 
-def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
-    core, array = view.core, job.partition("_")[0]
+def _get_picture(view: ServiceView, caller: Caller, job: str, now: int, spares: Spares) -> Taken:
+    array = job.partition("_")[0]
     whole = view.records.names.get(array)
     theirs = array in view.apart or (whole is not None and whole.parts is not None)
-    if theirs or (core is not None and not core.placement.places):
+    if theirs or not view.places:
         job = array  # of an element, as Slurm has it, the array
     held = view.apart.get(job)
     if held is not None and may_see(view, caller, held.tenant):
         return apart(_time(view, now), job, held.tenant, held.why)
     record = own(view, caller, job)
     said, time = view.said(record.name), _time(view, now)
-    return take(time, view.records, view.core, view.watch, record.id, caller=caller, beside=said)
+
+    def frozen() -> FrozenCore | None:
+        return view.frozen(spares.pop())
+
+    return take(time, view.records, frozen, view.watch, record.id, caller=caller, beside=said)
 
 
 def _get_input(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import ServiceView
@@ -56,8 +56,20 @@ class Standing:
 def get_core(view: ServiceView) -> Core:
     """The core. Raises RefusalError where the service has not begun."""
     if view.core is None:
-        raise RefusalError(ErrorKind.UNAVAILABLE, view.trouble or "the service has not begun")
+        raise _not_begun(view)
     return view.core
+
+
+def get_copy(view: ServiceView) -> FrozenCore:
+    """A copy of the core, to be read only. Raises RefusalError where the service has not begun."""
+    copy = view.frozen()
+    if copy is None:
+        raise _not_begun(view)
+    return copy
+
+
+def _not_begun(view: ServiceView) -> RefusalError:
+    return RefusalError(ErrorKind.UNAVAILABLE, view.trouble or "the service has not begun")
 
 
 def take_standing(view: ServiceView, caller: Caller, now: int) -> Standing:
@@ -66,7 +78,7 @@ def take_standing(view: ServiceView, caller: Caller, now: int) -> Standing:
     return Standing(
         time=max(now, view.records.time),
         seq=view.records.seq,
-        copy=freeze(get_core(view)),
+        copy=get_copy(view),
         watch=None if view.watch is None else view.watch.frozen(),
         resting=frozenset(name for name, one in machines if one.quarantine is not None),
         otherwise=told_otherwise(view.records, caller),
