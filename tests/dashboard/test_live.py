@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +21,7 @@ from tests.cli.live.place import Served, environment, serving, until
 from tests.dashboard.eyes import WIDTHS, barred, widest
 from tests.ports import kept_port
 from tests.service.signin.issuer import Issuer
+from tests.zygote.forked import finished
 
 CLUSTER = """\
 machines:
@@ -624,13 +623,9 @@ def test_the_command_opens_the_page_and_says_where(place: Place, tmp_path: Path)
     named = {"FAIRLEAD_STATE": str(place.served.state), "BROWSER": str(browser)}
 
     def asked(*words: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-m", "fairlead", "dashboard", *words],
-            env=environment(tmp_path) | named,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        done = finished(["fairlead", "dashboard", *words], tmp_path, environment(tmp_path) | named)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     assert asked("--print") == f"{place.url}/\n"
     assert not os.path.lexists(opened)
