@@ -413,7 +413,7 @@ def _core_is_lent(was: Any) -> Any:
 
     def before(self: Any, requests: Any) -> Before | None:
         made = was(self, requests)
-        return made and Before(FrozenCore(self.core, None), made.watch)
+        return made and Before(FrozenCore(self.core, None), made.watch, made.trouble)
 
     return before
 

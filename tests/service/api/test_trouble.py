@@ -57,6 +57,23 @@ def test_while_nothing_is_durable_nothing_is_taken_and_all_is_still_shown(stage:
     assert stage.get("/v1/ready", None).status == 200
 
 
+def test_reasons_say_that_nothing_new_starts_and_that_newer_jobs_are_not_known(
+    stage: Stage,
+) -> None:
+    stage.submit("before", "vision")
+    mend = fill(stage)
+    submit(stage)
+    said = str(stage.get("/v1/jobs/before/why").tree)
+    assert f"nothing new starts now: {FULL}" in said
+    unknown = stage.get("/v1/jobs/4711/why")
+    assert unknown.status == 404
+    assert FULL in unknown.messages[0]
+    mend()
+    stage.step(5)
+    assert "nothing new starts now" not in str(stage.get("/v1/jobs/before/why").tree)
+    assert FULL not in stage.get("/v1/jobs/4711/why").messages[0]
+
+
 def test_who_asks_again_with_the_same_key_has_submitted_once(stage: Stage) -> None:
     mend = fill(stage)
     assert submit(stage).status == 503

@@ -140,14 +140,16 @@ def test_who_waits_reads_between_the_entries_of_a_large_step() -> None:
     assert readers.found == sorted(readers.found)
 
 
-@pytest.mark.parametrize("there", [(), ("frozen", "places", "watch", "apart", "said")])
+@pytest.mark.parametrize(
+    "there", [(), ("frozen", "places", "watch", "apart", "said", "following", "trouble")]
+)
 def test_nothing_but_records_and_copies_is_there_in_the_midst_of_a_step(
     there: tuple[str, ...],
 ) -> None:
     stage = Stage()
     stage.step()
     assert stage.service.core is not None
-    before = Before(freeze(stage.service.core), None) if there else None
+    before = Before(freeze(stage.service.core), None, "") if there else None
     midway = Midway(stage.service.records, before)
     for name in dir(stage.service):
         if not name.startswith("_") and name not in ("records", *there):

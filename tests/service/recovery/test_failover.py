@@ -100,7 +100,9 @@ def test_a_follower_reads_and_is_ready_only_once_it_leads(database: str, tmp_pat
             until(lambda: [row.name for row in client.jobs(all=True)] == ["x"])
             assert client.age is not None
             assert client.shares().tenants
-            assert client.why("x").job == "x"
+            why = client.why("x")
+            assert why.job == "x"
+            assert "nothing new starts" not in str(why)  # its leader starts what it does not
             with pytest.raises(NotLeadingError, match=f"the one that leads at {one.url}"):
                 client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
         both = f"{other.url},{one.url}"

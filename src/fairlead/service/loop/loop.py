@@ -238,7 +238,7 @@ class Service:
             return None
         copy = freeze(self.core, shared=True)
         _ = copy.core  # made here, so that several may read it at once
-        return Before(copy, None if self.watch is None else self.watch.frozen())
+        return Before(copy, None if self.watch is None else self.watch.frozen(), self.trouble)
 
     def _make(
         self, step: Step, news: EngineNews, requests: Sequence[Request]

@@ -21,6 +21,7 @@ class Before:
 
     core: FrozenCore
     watch: FairnessMonitor | None
+    trouble: str
 
 
 class Midway:
@@ -37,6 +38,8 @@ class Midway:
                 "watch": before.watch,
                 "apart": {},
                 "said": lambda _job: "",
+                "following": None,
+                "trouble": before.trouble,
             }
 
     def __getattr__(self, name: str) -> object:

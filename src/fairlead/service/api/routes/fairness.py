@@ -170,10 +170,12 @@ def _get_picture(view: ServiceView, caller: Caller, job: str, now: int, spares: 
     held = view.apart.get(job)
     if held is not None and may_see(view, caller, held.tenant):
         return apart(_time(view, now), job, held)
-    record = own(view, caller, job)
+    trouble = "" if view.following else view.trouble  # a follower's leader starts what it does not
+    later = f", nor one that came since the service is in trouble: {trouble}" if trouble else ""
+    record = own(view, caller, job, later)
     said, time = view.said(record.name), _time(view, now)
-    if view.trouble and not (record.over or record.cancelled):
-        said = f"{said + '; ' if said else ''}nothing new starts now: {view.trouble}"
+    if trouble and not (record.over or record.cancelled):
+        said = f"{said + '; ' if said else ''}nothing new starts now: {trouble}"
 
     def frozen() -> FrozenCore | None:
         return view.frozen(spares.pop())

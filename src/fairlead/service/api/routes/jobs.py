@@ -167,23 +167,21 @@ async def forget_jobs(context: Enter) -> Response:
     return context.answer(wire.Forgotten(jobs=list(dict.fromkeys(asked.jobs))))
 
 
-def find_job(view: ServiceView, caller: Caller, name: str) -> JobRecord:
-    """The job that the caller means. Raises RefusalError, and InputError where it may be several.
-    In the loop's thread."""
+def find_job(view: ServiceView, caller: Caller, name: str, beside: str = "") -> JobRecord:
+    """The job that the caller means. Raises RefusalError, with what is said `beside` it, and
+    InputError where it may be several. In the loop's thread."""
     record = find(view.records, caller, name)
     if record is None:
-        hint = "a job that is forgotten is not known"
-        if view.trouble:
-            hint += f", nor one that came since the engine could not be reached: {view.trouble}"
+        hint = f"a job that is forgotten is not known{beside}"
         raise RefusalError(
             ErrorKind.NOT_FOUND, mistakes=[Mistake(f'there is no job "{name}"', hint)]
         )
     return record
 
 
-def own(view: ServiceView, caller: Caller, name: str) -> JobRecord:
+def own(view: ServiceView, caller: Caller, name: str, beside: str = "") -> JobRecord:
     """The job that the caller means, if he may see all of it. Raises as `find_job` does."""
-    record = find_job(view, caller, name)
+    record = find_job(view, caller, name, beside)
     if not may_see(view, caller, record.job.tenant):
         raise RefusalError(
             ErrorKind.FORBIDDEN, f'job "{name}" belongs to tenant "{record.tenant}", not to yours'
