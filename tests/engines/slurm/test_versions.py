@@ -29,6 +29,13 @@ def test_each_kind_of_job_is_recorded(first: dict[str, Any]) -> None:
     assert [row["cores"] for row in first["jobs"]["spread"]] == [(("d1", 8), ("d2", 4))]
 
 
+def bounded(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, with a most only where that limits its tasks: versions differ in when they say it of
+    others."""
+    most = row["most_nodes"]
+    return row | {"most_nodes": most if row["nodes"] < most < row["tasks"] else 0}
+
+
 @pytest.mark.parametrize("version", NEWER)
 def test_a_newer_version_is_read_as_the_first(version: str, first: dict[str, Any]) -> None:
     found = seen(load(SAMPLES / version))
@@ -39,9 +46,7 @@ def test_a_newer_version_is_read_as_the_first(version: str, first: dict[str, Any
         if name == "cpus-per-gpu":  # 22.05 leaves these CPUs out until the job starts
             assert (rows[0]["cpus"], newer[0]["cpus"]) == (1, 8)
             newer[0] |= {key: rows[0][key] for key in ("cpus", "memory")}
-        if name == "held" and version == "24.11":  # it has looked for no nodes yet
-            newer[0]["most_nodes"] = 0
-        assert newer == rows, name
+        assert list(map(bounded, newer)) == list(map(bounded, rows)), name
 
 
 @pytest.mark.parametrize("version", SUITES)

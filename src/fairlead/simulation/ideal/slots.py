@@ -7,20 +7,16 @@ moved, and what may be taken away, is what tells the ideal schedulers apart.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.reach import Bits, Out, Reach, bits, first, places, with_class
 
 _LESS = 1e-12
 """Relative: levels closer than this are the same."""
-
-Bits = int
-"""A set of classes: there are hundreds, and each event asks again what can be reached from which,
-so that a set is a whole number."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Slots:
         self.free: list[int] = (
             np.bincount(machine_class, slots, minlength=classes).astype(np.int64).tolist()
         )
-        self._near: Bits = _bits(np.array(self.free) > 0)  # where something is free
+        self._near: Bits = bits(np.array(self.free) > 0)  # where something is free
         self._order = np.arange(len(slots)) if order is None else order
         self._place = np.argsort(self._order, kind="stable")
         # The free slots of each class, as places in the order of the machines.
@@ -84,7 +80,7 @@ class Slots:
         self._rows.append(job)
         self._row[job] = row
         self.waiting[row], self.held[row], self.unit[row], self.seq[row] = tasks, 0, unit, job
-        for sets, those in ((self._usable, _bits(usable)), (self._on, 0), (self._new, 0)):
+        for sets, those in ((self._usable, bits(usable)), (self._on, 0), (self._new, 0)):
             sets.append(those)
         if self.target:
             self.target.join(job, usable, tasks, unit)
@@ -93,7 +89,7 @@ class Slots:
     def leave(self, job: int) -> None:
         """A job that has nothing left is gone."""
         row, last = self._row.pop(job), len(self._rows) - 1
-        for c in _places(self._on[row]):  # a target's: a run's job holds nothing any more
+        for c in places(self._on[row]):  # a target's: a run's job holds nothing any more
             self._release(c, int(self.on[row, c]))
         for array in self._arrays():
             array[row] = array[last]
@@ -164,12 +160,12 @@ class Slots:
             waits = self._waits()
             if not len(waits):
                 return
-            first = self._least(waits)
-            if here := self._usable[first] & self._near:
-                self._take(first, self._lowest(here))
+            row = self._least(waits)
+            if here := self._usable[row] & self._near:
+                self._take(row, self._lowest(here))
                 continue
             movable = self._new if self.stays else self._on
-            reach = _Reach(self._usable, movable, self._near, self._usable[first])
+            reach = Reach(self._usable, movable, self._near, self._usable[row])
             can = [row for row in waits.tolist() if self._usable[row] & reach.classes]
             if not can:
                 return
@@ -198,8 +194,8 @@ class Slots:
     def _lowest(self, classes: Bits) -> int:
         """Of these classes with free slots the one that has the first machine."""
         if not self.stays:
-            return _first(classes)
-        return min(_places(classes), key=lambda c: self._slots[c][self._taken[c]])
+            return first(classes)
+        return min(places(classes), key=lambda c: self._slots[c][self._taken[c]])
 
     def _take(self, row: int, c: int) -> None:
         self._release(c, -1)
@@ -222,17 +218,17 @@ class Slots:
     def _release(self, c: int, slots: int) -> None:
         """So many slots more are free on the class."""
         self.free[c] += slots
-        self._near = _with(self._near, c, self.free[c] > 0)
+        self._near = with_class(self._near, c, self.free[c] > 0)
 
     def _hold(self, row: int, c: int, tasks: int) -> None:
         """The row has so many tasks more on the class."""
         self.on[row, c] += tasks
-        self._on[row] = _with(self._on[row], c, bool(self.on[row, c]))
+        self._on[row] = with_class(self._on[row], c, bool(self.on[row, c]))
 
     def _give_new(self, row: int, c: int, tasks: int) -> None:
         """So many tasks more of the row are new on the class."""
         count = self._given[row, c] = self._given.get((row, c), 0) + tasks
-        self._new[row] = _with(self._new[row], c, count > 0)
+        self._new[row] = with_class(self._new[row], c, count > 0)
 
     # --- slots of those who have more -------------------------------------------------------
 
@@ -255,7 +251,7 @@ class Slots:
                 return False
             if not self._usable[row] & ~covered:
                 continue
-            out = _Out(self._usable, self._on, row)
+            out = Out(self._usable, self._on, row)
             giver = max(out.left, key=lambda j: (after[j], -self.seq[j]), default=row)
             if after[giver] > enough:
                 self._give(out, giver, row)
@@ -263,7 +259,7 @@ class Slots:
             covered |= out.classes
         return False
 
-    def _give(self, out: _Out, giver: int, row: int) -> None:
+    def _give(self, out: Out, giver: int, row: int) -> None:
         self.held[giver] -= 1
         self.waiting[giver] += 1
         self.held[row] += 1
@@ -291,7 +287,7 @@ class Slots:
         wanted = 0
         for row in self._waits().tolist():
             wanted |= self._usable[row]
-        for c in _places(wanted & self._near):
+        for c in places(wanted & self._near):
             target = np.array([goals[job][c] for job in self._rows])
             while self.free[c] > 0:
                 can = np.array([r for r in self._waits().tolist() if self._usable[r] >> c & 1])
@@ -324,102 +320,3 @@ class Slots:
 
     def _arrays(self) -> tuple[Ints | Floats, ...]:
         return (self.on, self.waiting, self.held, self.seq, self.unit)
-
-
-class _Reach:
-    """The classes from which tasks can be moved on until a slot there is free: all of them, or
-    those that are as near as the nearest of `wanted`."""
-
-    def __init__(
-        self, usable: Sequence[Bits], movable: Sequence[Bits], near: Bits, wanted: Bits
-    ) -> None:
-        self.classes = near
-        # By distance: who moves from which classes, and where to.
-        self._steps: list[list[tuple[Bits, int, Bits]]] = []
-        rows = [row for row, some in enumerate(movable) if some]
-        edge = near
-        while edge and not self.classes & wanted:
-            fresh, left, step = 0, [], []
-            for row in rows:
-                to = usable[row] & edge
-                if not to:
-                    left.append(row)
-                elif more := movable[row] & ~(self.classes | fresh):
-                    fresh |= more
-                    step.append((more, row, to))
-            rows, edge = left, fresh
-            self._steps.append(step)
-            self.classes |= fresh
-
-    def way(self, usable: Bits) -> list[tuple[int, int, int]]:
-        """Who moves from which class to which, the one after the other, until a free slot is
-        among the usable classes: from the nearest of them on."""
-        reached = [_union(step) & usable for step in self._steps]
-        depth = next(at for at, classes in enumerate(reached) if classes)
-        c = _first(reached[depth])
-        found = []
-        for step in self._steps[depth::-1]:
-            mover, to = next((row, _first(to)) for more, row, to in step if more >> c & 1)
-            found.append((mover, c, to))
-            c = to
-        return found
-
-
-class _Out:
-    """The jobs whose slots one job could get, each of them moving on to where the next one is.
-
-    `left`: by job the class on which it would give one up."""
-
-    def __init__(self, usable: Sequence[Bits], on: Sequence[Bits], row: int) -> None:
-        self.classes = usable[row]
-        self.left: dict[int, int] = {}
-        self._enters = [(usable[row], row)]  # who would take a slot on which classes
-        rows = [other for other, some in enumerate(on) if some and other != row]
-        edge = self.classes
-        while edge:
-            fresh, rest = [], []
-            for other in rows:
-                if here := on[other] & edge:
-                    self.left[other] = _first(here)
-                    fresh.append(other)
-                else:
-                    rest.append(other)
-            rows, edge = rest, 0
-            for other in fresh:
-                if wider := usable[other] & ~self.classes:
-                    self._enters.append((wider, other))
-                    self.classes |= wider
-                    edge |= wider
-
-    def enters(self, c: int) -> int:
-        """The job that would take a slot on the class."""
-        return next(row for classes, row in self._enters if classes >> c & 1)
-
-
-def _bits(these: Bools) -> Bits:
-    """The set of the classes that are true."""
-    return int.from_bytes(np.packbits(these, bitorder="little").tobytes(), "little")
-
-
-def _places(classes: Bits) -> Iterator[int]:
-    """The classes in the set, the first one first."""
-    while classes:
-        c = _first(classes)
-        yield c
-        classes ^= 1 << c
-
-
-def _first(classes: Bits) -> int:
-    return (classes & -classes).bit_length() - 1
-
-
-def _with(classes: Bits, c: int, there: bool) -> Bits:
-    """The set with or without this class."""
-    return classes | 1 << c if there else classes & ~(1 << c)
-
-
-def _union(step: Sequence[tuple[Bits, int, Bits]]) -> Bits:
-    found = 0
-    for classes, _, _ in step:
-        found |= classes
-    return found

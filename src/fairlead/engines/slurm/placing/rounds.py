@@ -337,11 +337,12 @@ class Rounds:
         if job.priority == 0:
             self._tell(f"job {job.number} ({job.name}) is held in Slurm ({job.reason}): it waits")
             return
+        task.reason = job.reason or task.reason  # while slurmctld looks at it, it says none
         impossible = job.reason in IMPOSSIBLE
         if task.stopped is not None or not (impossible or self._clock() - task.since > BOUNCE):
             return
         if self._folder.revoke(task.attempt):
-            why = f"it does not start on its node (Slurm says {job.reason})"
+            why = f"it does not start on its node (Slurm says {task.reason or 'nothing'})"
             task.refusal, task.late = (why, "") if impossible else ("", why)
             self._tell(f"job {job.number} ({job.name}): {why}")
             self.stop(task, Cause.STOPPED)

@@ -26,7 +26,8 @@ class Task:
     """An attempt. `assignment` None: nobody says any more what it was. `silent`: nobody expects it,
     so it is stopped and not reported. `cancelled`: when Slurm was told so. `missing`: readings in a
     row without its job. `since`: when Slurm was given it, in seconds. `released`: its hold was
-    lifted. `refusal`: why it can never start on its node; `late`: why it does not now."""
+    lifted. `reason`: why it waits, as Slurm said it last. `refusal`: why it can never start on its
+    node; `late`: why it does not now."""
 
     attempt: Attempt
     assignment: Assignment | None
@@ -38,6 +39,7 @@ class Task:
     missing: int = 0
     since: float = 0.0
     released: bool = False
+    reason: str = ""
     refusal: str = ""
     late: str = ""
     started: int | None = None
