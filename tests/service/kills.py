@@ -170,7 +170,7 @@ class Killing:
         if not begun:
             return
         at = self.random.choice(sorted(begun))
-        if _is_shim(begun[at]):
+        if _is_shim(begun[at], self.folder):
             self.shims[at] += 1
             _end(begun[at])
 
@@ -290,12 +290,16 @@ def _spawner(service: int) -> int | None:
     return None
 
 
-def _is_shim(pid: int) -> bool:
-    """Whether that is the shim above a task, and not a later process of the same number."""
+def _is_shim(pid: int, folder: Path) -> bool:
+    """Whether that is the shim above a task of the service in this folder, and not a later process
+    of the same number: a task whose shim was killed never says that it ended, and by then another
+    test may have a shim."""
     try:
-        return any(SPAWNER in word for word in psutil.Process(pid).cmdline())
+        words = psutil.Process(pid).cmdline()
     except psutil.Error:
         return False
+    ours = any(word.startswith(f"{folder.resolve()}/") for word in words)
+    return ours and any(SPAWNER in word for word in words)
 
 
 def _end(pid: int) -> None:
