@@ -39,13 +39,24 @@ class Slow(MemoryStore):
         super().append(entries)
 
 
-def test_records_are_read_while_a_step_is_written_and_all_else_after_it() -> None:
+@pytest.fixture
+def slow() -> Iterator[tuple[Slow, Mailbox[Driven]]]:
+    """The journal of a service that runs, and the service's mailbox."""
     stage = Stage()
     store = Slow(stage)
     stage.service = Service(store, FakeEngine(stage.world, stage.faults), stage.settings)
     door: Mailbox[Driven] = Mailbox()
     runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
     runner.start()
+    yield store, door
+    store.may_end.set()
+    assert runner.stop(LONG)
+
+
+def test_records_are_read_while_a_step_is_written_and_all_else_after_it(
+    slow: tuple[Slow, Mailbox[Driven]],
+) -> None:
+    store, door = slow
 
     async def played() -> None:
         store.slow = True
@@ -69,20 +80,13 @@ def test_records_are_read_while_a_step_is_written_and_all_else_after_it() -> Non
         assert await asyncio.wait_for(waits, LONG) == await asyncio.wait_for(long, LONG) == 1
         assert isinstance(await asyncio.wait_for(asked, LONG), Done)
 
-    try:
-        asyncio.run(played())
-    finally:
-        store.may_end.set()
-        assert runner.stop(LONG)
+    asyncio.run(played())
 
 
-def test_a_large_step_keeps_nobody_waiting_who_reads_a_copy_of_the_core() -> None:
-    stage = Stage()
-    store = Slow(stage)
-    stage.service = Service(store, FakeEngine(stage.world, stage.faults), stage.settings)
-    door: Mailbox[Driven] = Mailbox()
-    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
-    runner.start()
+def test_a_large_step_keeps_nobody_waiting_who_reads_a_copy_of_the_core(
+    slow: tuple[Slow, Mailbox[Driven]],
+) -> None:
+    store, door = slow
 
     def present(service: Driven) -> int:
         copy = service.frozen()
@@ -102,11 +106,7 @@ def test_a_large_step_keeps_nobody_waiting_who_reads_a_copy_of_the_core() -> Non
         assert isinstance(await asyncio.wait_for(asked, LONG), Done)
         assert await door.read(present, long=True) == LARGE
 
-    try:
-        asyncio.run(played())
-    finally:
-        store.may_end.set()
-        assert runner.stop(LONG)
+    asyncio.run(played())
 
 
 class Recorder:
