@@ -25,9 +25,9 @@ from fairlead.studies.properties.shown import (
 from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1
-INPUTS, FEW = 200, 2
+INPUTS, FEW = 200, 1
 """Of each family, for all policies."""
-ENDLESS, FEW_ENDLESS = 400, 8
+ENDLESS, FEW_ENDLESS = 400, 5
 """Of each family, for the policies of Table I: jobs never run out of tasks, as in the paper."""
 TRIES = 60
 """Allocations to spend on making each witness smaller: the inputs are small as they are."""
