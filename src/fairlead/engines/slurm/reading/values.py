@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 UNUSABLE = frozenset(
     {
         *("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "FUTURE", "MAINT", "UNKNOWN"),
-        *("NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "REBOOT_ISSUED", "ERROR"),
+        *("NOT_RESPONDING", "REBOOT_ISSUED", "ERROR"),
     }
 )
-"""States and flags of a node that takes no new job. A node that saves power wakes for a job."""
+"""States and flags of a node that takes no new job. A node that saves power wakes for a job, and
+says nothing until it is there (`WAKING`)."""
+
+WAKING = "POWERING_UP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,8 @@ class Association:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A cluster at a moment. `closed`: partitions that start nothing."""
+    """A cluster at a moment. `closed`: partitions that start nothing. `dated`: why its associations
+    are those of an earlier one; empty where they are not."""
 
     version: str
     cluster: str
@@ -123,3 +127,4 @@ class Picture:
     jobs: tuple[SlurmJob, ...]
     associations: tuple[Association, ...]
     closed: frozenset[str]
+    dated: str = ""
