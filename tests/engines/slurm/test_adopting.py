@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -250,7 +251,10 @@ def test_a_node_and_the_service_die_and_nothing_runs_twice(site: Site) -> None:
             shell = site.shell(served)
             until(lambda: started() == 2 and tasks(shell, job) == {"running": 1})
             until(lambda: site.state(job).startswith("RUNNING 0"))
-            assert "AdminComment=fairlead:1:asked=" in site.root("show", "job", job)
+            shown = site.root("show", "job", job)
+            other = site.submit("--nodelist=d3", LONG)
+            until(lambda: site.state(other) == "RUNNING 0 d3")
+            assert re.search("AdminComment=fairlead:[0-9a-f]{12}:1:asked=", shown)
     finally:
         until(lambda: "down" not in site.slurm.run("sinfo", "-h", "-n", node, "-O", "StateLong"))
     # And back, as the how-to says it.
@@ -259,8 +263,11 @@ def test_a_node_and_the_service_die_and_nothing_runs_twice(site: Site) -> None:
     until(lambda: site.state(job) == "PENDING 0")
     assert site.state(left) == "PENDING 0"
     page = PAGE.read_text(encoding="utf-8")
-    back, release = (line for line in page.splitlines() if line.endswith("| scontrol >/dev/null"))
+    lines = [line for line in page.splitlines() if line.endswith("| scontrol >/dev/null")]
+    back, take_off, release = lines
     site.slurm.run("sh", "-c", back)
+    site.slurm.run("sh", "-c", take_off)
+    assert "AdminComment=fairlead" not in site.root("show", "job", other)
     shown = site.root("show", "job", job)
     assert "ReqNodeList=(null)" in shown
     assert "AdminComment=fairlead" not in shown
