@@ -77,7 +77,7 @@ def test_of_two_services_in_one_partition_only_that_places_which_was_there_first
     with pytest.raises(EngineError, match=said):
         second.reconcile([], 1)
     first.poll()
-    with pytest.raises(InputError, match="another service places jobs.*stop one of"):
+    with pytest.raises(InputError, match=r"another service places .*; stop one of"):
         engine(model, tmp_path / "third")
     # What it had released waits for a turn of the first one once it is given back.
     model.give_back(jobs[0])
@@ -134,8 +134,14 @@ def test_that_nothing_holds_jobs_is_said_before_there_are_any(
         look_at_slurm("place", "none")
     monkeypatch.setattr("fairlead.engines.slurm.opening.setting", lambda _: "(null)")
     _, (warning,) = look_at_slurm("place", "fair")
-    assert warning.startswith("nothing holds the jobs that come into partition fair: users' jobs")
+    assert warning.startswith("nothing holds jobs that come into partition fair: users' jobs")
     monkeypatch.setattr("fairlead.engines.slurm.opening.allowance", lambda: Allowance(1000))
     opened, warnings = open_slurm("place", 10**6, tmp_path / "state", "fair")
     opened.close()
     assert warnings == [warning]
+    settings = {"PriorityType": "priority/multifactor", "SchedulerParameters": "x,enable_user_top"}
+    monkeypatch.setattr(
+        "fairlead.engines.slurm.opening.setting", lambda name: settings.get(name, "")
+    )
+    _, (warning,) = look_at_slurm("order", None)
+    assert warning.startswith("slurm.conf has enable_user_top")

@@ -178,7 +178,7 @@ def engine(subject: Subject) -> Finding:
             mistake = error.mistakes[0]
             return fails(mistake.what, mistake.right)
         if warnings:
-            return warn(warnings[0], "docs/howto/place-on-slurm.md has its lines")
+            return warn(warnings[0], "docs/howto/place-on-slurm.md and order-slurm.md have more")
         return well(said)
     found = hardware.find()
     if subject.cluster is not None and subject.cluster.machines:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 MULTIFACTOR = "priority/multifactor"
 
+TOP = "enable_user_top"
+KEPT_TURNS = (
+    "by `scontrol top` a job keeps the turns of its owner's other jobs, also once these are gone"
+)
+
 RESERVE = 10
 """A part of the jobs that slurmctld may have stays free for others."""
 
@@ -40,16 +45,13 @@ def open_slurm(
 
         # Ends are to be known soon: who waits for a place waits for them.
         placer = Placer(state, partition or "", min(every, SECOND), Commands(), allowance)
-        try:
-            return placer, _not_held(partition or "")
-        except AwayError:  # the engine says so
-            return placer, []
+        return placer, _warnings(mode, partition)
     from fairlead.engines.slurm.orderer import Orderer
 
     orderer = Orderer(
         every, ask, cluster_name, budget=_granted, partition=partition, identity=identity
     )
-    return orderer, []
+    return orderer, _warnings(mode, partition)
 
 
 def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[str]]:
@@ -60,12 +62,11 @@ def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[st
     said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
     if mode == "order":
         _granted()
-    if mode != "place":
-        return said, []
-    from fairlead.engines.slurm.placing.nodes import check_partition
+    if mode == "place":
+        from fairlead.engines.slurm.placing.nodes import check_partition
 
-    check_partition(picture, partition or "")
-    return said, _not_held(partition or "")
+        check_partition(picture, partition or "")
+    return said, _warnings(mode, partition)
 
 
 def allowance() -> Allowance:
@@ -88,13 +89,18 @@ def _check_commands() -> None:
             )
 
 
-def _not_held(partition: str) -> list[str]:
-    """A warning where nothing can hold what users submit. Raises EngineError and InputError."""
+def _warnings(mode: str | None, partition: str | None) -> list[str]:
+    """By which settings users get past the order of turns. Raises EngineError and InputError."""
     from fairlead.engines.slurm.placing.others import NOTHING_HOLDS
 
-    if setting("JobSubmitPlugins") != "(null)":
-        return []
-    return [f"nothing holds the jobs that come into partition {partition}: {NOTHING_HOLDS}"]
+    try:
+        if mode == "place" and setting("JobSubmitPlugins") == "(null)":
+            return [f"nothing holds jobs that come into partition {partition}: {NOTHING_HOLDS}"]
+        if mode == "order" and TOP in setting("SchedulerParameters").split(","):
+            return [f"slurm.conf has {TOP}: {KEPT_TURNS}"]
+    except AwayError:  # the engine says so
+        pass
+    return []
 
 
 def _granted() -> Budget:
