@@ -190,6 +190,25 @@ def test_nobody_has_a_share_in_an_account_that_he_only_names(
     assert [each.name for each in alone.tenants] == [user]
 
 
+def test_what_a_job_wants_at_least_of_a_node_names_the_nodes() -> None:
+    has = (("--tmp", 0), ("--threads-per-core", 2))
+    nodes = (replace(NODES[0], has=(("--tmp", 500), has[1])), replace(NODES[1], has=has))
+    found = {
+        least: seen(job(7, least=least), nodes=nodes).jobs["7"].job.machines
+        for least in (
+            (("--tmp", 500),),
+            (("--threads-per-core", 2),),
+            (("--sockets-per-node", 4),),  # what an older saving does not say is no hindrance
+        )
+    }
+    assert list(found.values()) == [("n1",), None, None]
+    why = seen(job(7, least=(("--tmp", 501),)), nodes=nodes).apart["7"].why
+    assert (
+        why
+        == "it is not understood: no node is left by its constraint, partition, lists, --tmp 501"
+    )
+
+
 @pytest.mark.parametrize(
     ("states", "health"),
     [

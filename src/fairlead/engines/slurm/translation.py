@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -151,12 +151,11 @@ def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> No
         if node.name in names:
             part = Fraction(cores.get(node.name, 0), total) if total else Fraction(1, count)
             memory = Fraction(1, job.nodes) if job.memory_of_node else part
-            nodes[index] = SlurmNode(
-                node.name,
-                0 if whole else max(0, node.cpus - ceil(job.cpus * part)),
-                0 if whole else max(0, node.memory - ceil(job.memory * memory)),
-                node.features,
-                tuple(
+            nodes[index] = replace(
+                node,
+                cpus=0 if whole else max(0, node.cpus - ceil(job.cpus * part)),
+                memory=0 if whole else max(0, node.memory - ceil(job.memory * memory)),
+                gres=tuple(
                     type(each)(
                         each.kind,
                         each.model,
@@ -166,9 +165,6 @@ def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> No
                     else each
                     for each in node.gres
                 ),
-                node.partitions,
-                node.states,
-                node.reason,
             )
 
 

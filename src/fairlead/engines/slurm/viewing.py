@@ -119,7 +119,9 @@ class Viewer:
         """The view that this picture, read at that time, gives."""
         notes: list[str] = []
         usable = [node for node in picture.nodes if is_usable(node, notes)]
-        shape = [(node.name, node.partitions, node.features, node.gres) for node in usable]
+        shape = [
+            (each.name, each.partitions, each.features, each.gres, each.has) for each in usable
+        ]
         if shape != self._shape:  # which nodes a constraint leaves depends on them
             self._shape = shape
             self._requests.clear()

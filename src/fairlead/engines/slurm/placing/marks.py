@@ -92,14 +92,19 @@ def pin(key: Key, job: SlurmJob, machines: Sequence[str], engine: str) -> str:
 
 def put_back(key: Key, job: SlurmJob) -> list[str]:
     """The lines by which a job that waits and was released once is held, as its user asked; none
-    where it was not. One that Slurm found impossible (`BadConstraints`) it would start at the next
-    change, and it takes only an administrator's hold in the place of that."""
+    where it is so. One that Slurm found impossible (`BadConstraints`) it would start at the next
+    change, and it takes only an administrator's hold in the place of that. Where a most was set the
+    mark stays: 22.05 does not say that number any more once the job has run."""
     mark = mark_of(job)
     if mark is None:
         return []
     least, most = mark["least"], mark["most"]
-    many = f" NumNodes={least}-{most}" if least != most else ""
-    nodes = f"ReqNodeList={mark['nodes']}{many}"
-    back = f"update JobId={called(key)} {nodes} AdminComment={mark['before']}"
     held = ["uhold"] if job.priority else ["hold", "uhold"] if job.reason in IMPOSSIBLE else []
+    if least == most:
+        rest = f"AdminComment={mark['before']}"
+    elif job.required == mark["nodes"] and not held:
+        return []
+    else:
+        rest = f"NumNodes={least}-{most}"
+    back = f"update JobId={called(key)} ReqNodeList={mark['nodes']} {rest}"
     return [*(f"{word} {called(key)}" for word in held), back]

@@ -27,7 +27,8 @@ class Gres:
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """A node. `memory` in MiB; `states`: its state and flags in capitals."""
+    """A node. `memory` in MiB; `states`: its state and flags in capitals; `has`: what jobs may want
+    of a node and do not use up, by `sbatch`'s words for that, as far as Slurm says it."""
 
     name: str
     cpus: int
@@ -37,6 +38,7 @@ class SlurmNode:
     partitions: tuple[str, ...]
     states: frozenset[str]
     reason: str
+    has: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,14 @@ class SlurmJob:
     depends: str = ""
     eligible: int = 0
     remark: str = ""
+    least: tuple[tuple[str, int], ...] = ()
+    """The least that each of its nodes must have (`SlurmNode.has`)."""
 
 
 ASKING = (
     *("user", "account", "partitions", "nodes", "most_nodes", "tasks", "cpus", "cpus_per_gpu"),
     *("memory", "memory_of_node", "per_job", "per_node", "per_task", "features", "required"),
-    *("excluded", "beyond"),
+    *("excluded", "beyond", "least"),
 )
 """The fields by which a job says whose it is and what it asks for."""
 
