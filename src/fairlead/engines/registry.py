@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the command line lists the engines in its help
     from pathlib import Path
@@ -40,6 +40,8 @@ class EngineKind:
     modes: tuple[str, ...] = ()
     """The modes in which it serves a cluster that another scheduler runs; it is opened with one of
     them."""
+    looker: str = ""
+    """What looks at that cluster without opening it, as module:function."""
 
 
 ENGINES = {
@@ -61,6 +63,7 @@ ENGINES = {
             supervised=False,
             machines_from="Slurm",
             modes=("observe", ORDER, PLACE),
+            looker="fairlead.engines.slurm.opening:look_at_slurm",
         ),
     )
 }
@@ -93,11 +96,23 @@ def open_engine(
 
         settings = {"state": str(state), "address": address, "identity": identity}
         return RemoteEngine(kind.opener, settings), [], []
-    module, _, name = kind.opener.partition(":")
+    opener = _named(kind.opener)
     if kind.modes:
-        opener = getattr(import_module(module), name)
-        opened: Engine = opener(mode, every, state, partition, identity)
-        return opened, [], []
+        opened, warnings = opener(mode, every, state, partition, identity)
+        return opened, [], warnings
     machines = cluster if cluster is not None and cluster.machines else None
-    engine = getattr(import_module(module), name)(state, machines, most_output=most_output)
+    engine = opener(state, machines, most_output=most_output)
     return engine, list(engine.notes), list(engine.warnings)
+
+
+def look_at(kind: EngineKind, mode: str | None, partition: str | None) -> tuple[str, list[str]]:
+    """The cluster that another scheduler runs, in a sentence, without opening the engine, and what
+    to warn of where it is served in this mode. Raises InputError and EngineError."""
+    found: tuple[str, list[str]] = _named(kind.looker)(mode, partition)
+    return found
+
+
+def _named(text: str) -> Any:
+    """A thing by its module:name."""
+    module, _, name = text.partition(":")
+    return getattr(import_module(module), name)

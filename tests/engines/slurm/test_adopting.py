@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.live.place import Served, Terminal, administrator, serving, until
-from tests.engines.slurm.ground import Ground
+from tests.engines.slurm.ground import Ground, path
 
 pytestmark = pytest.mark.slow
 
@@ -213,15 +214,19 @@ def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None
         assert site.user("requeuehold", "State=SpecialExit", job)
         until(lambda: "Restarts=1" in site.root("show", "job", job))
         until(lambda: site.state(job) == "RUNNING 0 c1")
-        assert tasks(shell, job) == {"running": 1}
+        until(lambda: tasks(shell, job) == {"running": 1})  # Slurm hears of it a step earlier
         # What is impossible is held again as before: Slurm would start it at the next change.
-        never = site.submit("--threads-per-core=2", "--nodes=1-2", "--ntasks=4", LONG)
+        gang = ("--nodes=1-2", "--ntasks=4", LONG)
+        never = site.submit("--ntasks-per-node=1", *gang)
         until(lambda: "it is tried again after 5 min" in site.why(shell, never))
-        until(lambda: "AdminComment=fairlead" not in site.root("show", "job", never))
-        assert "Reason=JobHeldUser" in site.root("show", "job", never)
-        assert "NumNodes=1-2" in site.root("show", "job", never)
+        until(lambda: "Reason=JobHeldUser" in site.root("show", "job", never))
+        assert "ReqNodeList=(null)" in site.root("show", "job", never)
+        # As Slurm shows --nodes=1-2 of four tasks; it was 1-1 meanwhile.
+        assert "NumNodes=2-2" in site.root("show", "job", never)
         assert not site.user("update", f"JobId={never}", "JobName=now")
         assert site.state(never) == "PENDING 0"
+        least = site.submit("--tmp=100", LONG)  # more than any node has
+        until(lambda: "lists, --tmp 100" in site.why(shell, least))
 
 
 @pytest.mark.deep
@@ -250,7 +255,10 @@ def test_a_node_and_the_service_die_and_nothing_runs_twice(site: Site) -> None:
             shell = site.shell(served)
             until(lambda: started() == 2 and tasks(shell, job) == {"running": 1})
             until(lambda: site.state(job).startswith("RUNNING 0"))
-            assert "AdminComment=fairlead:1:asked=" in site.root("show", "job", job)
+            shown = site.root("show", "job", job)
+            other = site.submit("--nodelist=d3", LONG)
+            until(lambda: site.state(other) == "RUNNING 0 d3")
+            assert re.search("AdminComment=fairlead:[0-9a-f]{12}:1:asked=", shown)
     finally:
         until(lambda: "down" not in site.slurm.run("sinfo", "-h", "-n", node, "-O", "StateLong"))
     # And back, as the how-to says it.
@@ -259,11 +267,55 @@ def test_a_node_and_the_service_die_and_nothing_runs_twice(site: Site) -> None:
     until(lambda: site.state(job) == "PENDING 0")
     assert site.state(left) == "PENDING 0"
     page = PAGE.read_text(encoding="utf-8")
-    back, release = (line for line in page.splitlines() if line.endswith("| scontrol >/dev/null"))
+    lines = [line for line in page.splitlines() if line.endswith("| scontrol >/dev/null")]
+    back, take_off, release = lines
     site.slurm.run("sh", "-c", back)
+    site.slurm.run("sh", "-c", take_off)
+    assert "AdminComment=fairlead" not in site.root("show", "job", other)
     shown = site.root("show", "job", job)
     assert "ReqNodeList=(null)" in shown
     assert "AdminComment=fairlead" not in shown
     site.slurm.run("sh", "-c", release)
     until(lambda: site.state(left).startswith("COMPLETED"))
     assert site.state(job) == "PENDING 1"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("word", ["ReqNodeList=", "release "])
+def test_the_service_is_killed_as_it_releases_and_nothing_is_held_for_ever(
+    site: Site, word: str, tmp_path: Path
+) -> None:
+    """It is killed once Slurm has done what has this word: a job got its nodes, and waits for its
+    release; or is released, and nobody knows."""
+    tool, armed = tmp_path / "scontrol", tmp_path / "armed"
+    tool.write_text(
+        f"#!/bin/sh\nPATH={path()}\n"
+        '[ $# -gt 0 ] && exec scontrol "$@"\n'
+        f'said=$(cat); echo "$said" | scontrol\n'
+        f'case "$said" in *"{word}"*) rm {armed} 2>/dev/null && kill -9 $PPID;; esac\n'
+    )
+    tool.chmod(0o755)
+    site.monkeypatch.setenv("PATH", f"{tmp_path}:{path()}")
+    starts = site.folder / "starts"
+    starts.touch()
+    starts.chmod(0o666)
+    once = f"--wrap=echo $SLURM_JOB_ID >>{starts}; exec sleep 1000"
+    jobs = [site.submit("--nodelist=d1", "--cpus-per-task=4", once) for _ in range(3)]
+    armed.touch()
+    with serving(site.folder, *OPTIONS) as served:
+        served.process.wait()
+    assert not armed.exists()
+    before = [site.state(each) for each in jobs]
+    assert [state.startswith("PENDING 0") for state in before].count(True) == (
+        3 if word == "ReqNodeList=" else 1
+    )
+    with serving(site.folder, *OPTIONS) as served:
+        shell = site.shell(served)
+        until(lambda: [tasks(shell, each) for each in jobs[:2]] == [{"running": 1}] * 2)
+        until(lambda: [site.state(each) for each in jobs[:2]] == ["RUNNING 0 d1"] * 2)
+        until(lambda: site.state(jobs[2]) == "PENDING 0")
+        assert "AdminComment=fairlead" not in site.root("show", "job", jobs[2])
+        site.slurm.run("scancel", jobs[0])
+        until(lambda: site.state(jobs[2]) == "RUNNING 0 d1")
+        until(lambda: [each["running"] for each in shell.json("shares")["tenants"]] == [2])
+    assert sorted(starts.read_text().split()) == sorted(jobs)

@@ -310,7 +310,7 @@ class TestReal:
             write_factors({job.strip(): 5, "99999": 5})
 
     def test_it_needs_a_priority_of_several_factors(self, watch: Watch) -> None:
-        engine = open_slurm("order", TENTH, Path("unused"), None)
+        engine, _ = open_slurm("order", TENTH, Path("unused"), None)
         assert isinstance(engine, Orderer)
         engine.close()
         conf = watch.ground.conf

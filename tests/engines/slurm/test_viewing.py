@@ -12,9 +12,10 @@ import pytest
 from fairlead.engines.interface import Cause, EngineError, Health
 from fairlead.engines.observing import View
 from fairlead.engines.slurm.observer import Observer
-from fairlead.engines.slurm.reading.commands import load
+from fairlead.engines.slurm.reading.commands import AwayError, load
 from fairlead.engines.slurm.reading.parse import parse
-from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
+from fairlead.engines.slurm.reading.reader import Reader
+from fairlead.engines.slurm.reading.values import Association, Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.viewing import Viewer
 
 PATIENCE = 60.0
@@ -67,10 +68,19 @@ def running(
     return job(number, "RUNNING", **has, **more)
 
 
+ACCOUNTS = tuple(
+    Association("here", account, user, "", "1", "")
+    for account, user in (("vision", ""), ("vision", "ana"), ("maps", ""), ("maps", "ana"))
+)
+
+
 def seen(
-    *jobs: SlurmJob, viewer: Viewer | None = None, nodes: tuple[SlurmNode, ...] = NODES
+    *jobs: SlurmJob,
+    viewer: Viewer | None = None,
+    nodes: tuple[SlurmNode, ...] = NODES,
+    accounts: tuple[Association, ...] = ACCOUNTS,
 ) -> View:
-    picture = Picture("22.05.8", "here", nodes, jobs, (), frozenset())
+    picture = Picture("22.05.8", "here", nodes, jobs, accounts, frozenset())
     return (viewer or Viewer()).view(picture, 100_000_000)
 
 
@@ -157,6 +167,65 @@ def test_ends_are_what_slurm_says(state: str, status: int, cause: Cause | None, 
     assert (end.cause, end.code, end.ended) == (cause, code, 60_000_000)
 
 
+@pytest.mark.parametrize(
+    ("user", "account", "tenant"),
+    [
+        ("ana", "maps", "ana@maps"),
+        ("ana", "made-up", "ana@vision"),
+        ("ana", "", "ana@vision"),
+        ("bob", "maps", "bob"),
+        ("bob", "made-up", "bob"),
+    ],
+)
+def test_nobody_has_a_share_in_an_account_that_he_only_names(
+    user: str, account: str, tenant: str
+) -> None:
+    view = seen(job(7, user=user, account=account))
+    assert view.jobs["7"].job.tenant == tenant
+    assert {each.name for each in view.tenants} == {"vision", "maps", "ana@vision", "ana@maps"} | {
+        tenant
+    }
+    assert any("has no share in it" in note for note in view.notes) is (tenant != "ana@maps")
+    alone = seen(job(7, user=user, account=account), accounts=())
+    assert [each.name for each in alone.tenants] == [user]
+
+
+def test_what_a_job_wants_at_least_of_a_node_names_the_nodes() -> None:
+    has = (("--tmp", 0), ("--threads-per-core", 2))
+    nodes = (replace(NODES[0], has=(("--tmp", 500), has[1])), replace(NODES[1], has=has))
+    found = {
+        least: seen(job(7, least=least), nodes=nodes).jobs["7"].job.machines
+        for least in (
+            (("--tmp", 500),),
+            (("--threads-per-core", 2),),
+            (("--sockets-per-node", 4),),  # what an older saving does not say is no hindrance
+        )
+    }
+    assert list(found.values()) == [("n1",), None, None]
+    why = seen(job(7, least=(("--tmp", 501),)), nodes=nodes).apart["7"].why
+    assert (
+        why
+        == "it is not understood: no node is left by its constraint, partition, lists, --tmp 501"
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "health"),
+    [
+        ({"IDLE", "POWERED_DOWN"}, Health.READY),
+        ({"IDLE", "POWERING_DOWN"}, Health.READY),
+        ({"MIXED", "NOT_RESPONDING", "POWERING_UP"}, Health.READY),
+        ({"IDLE", "POWERED_DOWN", "DRAIN"}, Health.DRAINING),
+        ({"MIXED", "NOT_RESPONDING"}, Health.DRAINING),
+    ],
+)
+def test_a_node_that_saves_power_is_there_and_wakes_for_a_job(
+    states: set[str], health: Health
+) -> None:
+    node = replace(NODES[0], states=frozenset(states))
+    assert seen(running(7, "n1"), nodes=(node, NODES[1])).nodes[0].health is health
+
+
 def test_one_that_was_cancelled_before_it_ran_has_no_end() -> None:
     assert seen(job(7, "CANCELLED")).jobs == {}
 
@@ -178,6 +247,30 @@ def test_the_recorded_cluster_is_seen_as_it_is_imported() -> None:
     assert {"1", "2", "3", "5", "16", "17", "22", "30"} <= view.jobs.keys()
     assert view.apart["18"].why == "Slurm holds it (Dependency)"
     assert {tenant.name: tenant.weight for tenant in view.tenants}["science"] == 60
+
+
+def test_where_accounts_cannot_be_had_those_of_before_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fairlead.engines.slurm.reading.reader.SELDOM", 0.0)
+    outputs, away = load(SAVED), True
+
+    def asked(optional: bool) -> dict[str, str]:
+        if away and optional:
+            raise AwayError("sacctmgr failed: Connection refused")
+        return {name: text for name, text in outputs.items() if optional or name != "accounts.txt"}
+
+    reader = Reader(asked)
+    with pytest.raises(AwayError):  # a tree of no accounts would be another one
+        reader.read()
+    away = False
+    first = reader.read()
+    away = True
+    assert reader.read() == replace(first, dated="sacctmgr failed: Connection refused")
+    notes = Viewer().view(reader.read(), 0).notes
+    assert "accounts are as they were read before: sacctmgr failed: Connection refused" in notes
+    away = False
+    assert reader.read() == first
 
 
 def test_readings_go_on_after_one_that_failed() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
 from fairlead.client.login import login_file
 from fairlead.client.places import ADMIN_TOKEN, config_file
-from fairlead.engines.registry import ENGINES
+from fairlead.engines.registry import ENGINES, look_at
 from fairlead.model.errors import InputError
 from fairlead.model.words import counted, tally
 from fairlead.service.journal.entry import JournalError
@@ -171,6 +171,15 @@ def engine(subject: Subject) -> Finding:
             mistake = error.mistakes[0]
             return fails(mistake.what, mistake.right)
         return well(f"{kind.name}: the package {kind.package} is there")
+    if kind.looker:
+        try:
+            said, warnings = look_at(kind, subject.plan.mode, subject.plan.partition)
+        except InputError as error:
+            mistake = error.mistakes[0]
+            return fails(mistake.what, mistake.right)
+        if warnings:
+            return warn(warnings[0], "docs/howto/place-on-slurm.md and order-slurm.md have more")
+        return well(said)
     found = hardware.find()
     if subject.cluster is not None and subject.cluster.machines:
         more = hardware.compare(subject.cluster, found)

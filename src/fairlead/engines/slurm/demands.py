@@ -113,7 +113,7 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
         raise NotUnderstoodError("its nodes get unequal parts")
     where = [Requirement("gpu-model", Operator.EQUAL, (model,)) for model in sorted(models)]
     machines = _listed(job, gang, spread)
-    simple = "|" not in job.features and "(" not in job.features
+    simple = "|" not in job.features and "(" not in job.features and _is_enough(job, nodes)
     if simple and len(job.partitions) == 1:
         names = [name for name in re.split(r"[&,]", job.features) if name]
         names.append(f"partition-{job.partitions[0]}")
@@ -125,10 +125,13 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
             for node in nodes
             if set(node.partitions) & set(job.partitions)
             and (not job.features or matches(job.features, node.features))
+            and _is_enough(job, (node,))
         ]
         machines = tuple(n for n in named if machines is None or n in machines)
         if not machines:
-            raise NotUnderstoodError("no node is left by its constraint, partition and lists")
+            least = [f"{name} {amount}" for name, amount in job.least]
+            by = ", ".join(("constraint", "partition", "lists", *least))
+            raise NotUnderstoodError(f"no node is left by its {by}")
     return Request(
         demand=tuple(sorted((kind, amount) for kind, amount in demand.items() if amount)),
         gang=gang,
@@ -139,6 +142,13 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
         models=tuple(sorted(models)),
         features=job.features,
         partitions=job.partitions,
+    )
+
+
+def _is_enough(job: SlurmJob, nodes: Sequence[SlurmNode]) -> bool:
+    """Whether each of these nodes has the least that it wants of one, as far as that is known."""
+    return all(
+        dict(node.has).get(name, least) >= least for name, least in job.least for node in nodes
     )
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.engines.slurm.observer import Observer, cluster_name
-from fairlead.engines.slurm.reading.commands import COMMANDS, ask, setting
+from fairlead.engines.slurm.reading.commands import COMMANDS, AwayError, ask, setting
+from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.viewing import SECOND
 from fairlead.model.errors import InputError
+from fairlead.model.words import tally
 
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
@@ -19,30 +21,52 @@ if TYPE_CHECKING:
 
 MULTIFACTOR = "priority/multifactor"
 
+TOP = "enable_user_top"
+KEPT_TURNS = (
+    "by `scontrol top` a job keeps the turns of its owner's other jobs, also once these are gone"
+)
+
 RESERVE = 10
 """A part of the jobs that slurmctld may have stays free for others."""
 
 
 def open_slurm(
     mode: str, every: int, state: Path, partition: str | None, identity: str | None = None
-) -> Engine:
-    """The engine of the cluster whose commands are here. `identity`: of the cluster that the
-    journal is of. Where slurmctld is away, it is opened, and waits for it. Raises EngineError and
-    InputError."""
+) -> tuple[Engine, list[str]]:
+    """The engine of the cluster whose commands are here, and what to warn of. `identity`: of the
+    cluster that the journal is of. Where slurmctld is away, it is opened, and waits for it. Raises
+    EngineError and InputError."""
     _check_commands()
     if mode == "observe":
-        return Observer(every, ask, cluster_name, identity)
+        return Observer(every, ask, cluster_name, identity), []
     if mode == "place":
         from fairlead.engines.slurm.placing.controller import Commands
         from fairlead.engines.slurm.placing.placer import Placer
 
         # Ends are to be known soon: who waits for a place waits for them.
-        return Placer(state, partition or "", min(every, SECOND), Commands(), allowance)
+        placer = Placer(state, partition or "", min(every, SECOND), Commands(), allowance)
+        return placer, _warnings(mode, partition)
     from fairlead.engines.slurm.orderer import Orderer
 
-    return Orderer(
+    orderer = Orderer(
         every, ask, cluster_name, budget=_granted, partition=partition, identity=identity
     )
+    return orderer, _warnings(mode, partition)
+
+
+def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[str]]:
+    """The cluster whose commands are here, in a sentence, without opening it, and what to warn of
+    where it is served so. Raises EngineError and InputError."""
+    _check_commands()
+    picture = parse(ask(optional=False))
+    said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
+    if mode == "order":
+        _granted()
+    if mode == "place":
+        from fairlead.engines.slurm.placing.nodes import check_partition
+
+        check_partition(picture, partition or "")
+    return said, _warnings(mode, partition)
 
 
 def allowance() -> Allowance:
@@ -63,6 +87,20 @@ def _check_commands() -> None:
                 f"there is no {program} on this machine",
                 "start the service where Slurm's commands are on the path",
             )
+
+
+def _warnings(mode: str | None, partition: str | None) -> list[str]:
+    """By which settings users get past the order of turns. Raises EngineError and InputError."""
+    from fairlead.engines.slurm.placing.others import NOTHING_HOLDS
+
+    try:
+        if mode == "place" and setting("JobSubmitPlugins") == "(null)":
+            return [f"nothing holds jobs that come into partition {partition}: {NOTHING_HOLDS}"]
+        if mode == "order" and TOP in setting("SchedulerParameters").split(","):
+            return [f"slurm.conf has {TOP}: {KEPT_TURNS}"]
+    except AwayError:  # the engine says so
+        pass
+    return []
 
 
 def _granted() -> Budget:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -12,6 +12,7 @@ from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_
 from fairlead.engines.slurm.reading.parse import amounts, mebibytes
 from fairlead.engines.slurm.reading.values import (
     UNUSABLE,
+    WAKING,
     Association,
     Picture,
     SlurmJob,
@@ -34,6 +35,9 @@ IMPOSSIBLE = frozenset(
 )
 """Slurm's reasons of jobs that never start on the node that was chosen."""
 
+Places = Mapping[str, Sequence[str]]
+"""The accounts in which each user is."""
+
 MEBIBYTE = 2**20
 LEAST_WEIGHT = "0.000001"
 
@@ -53,6 +57,7 @@ def translate(picture: Picture) -> Translation:
     notes: list[str] = []
     usable = [node for node in picture.nodes if is_usable(node, notes)]
     shown: dict[int, list[tuple[SlurmJob, Request]]] = {}
+    places = places_of(picture)
     taken: Counter[str] = Counter()
     present = frozenset(node.name for node in usable)
     for job in picture.jobs:
@@ -85,7 +90,7 @@ def translate(picture: Picture) -> Translation:
             )
         shown.setdefault(number, []).append((job, request))
     tenants = tenants_of(picture, notes)
-    jobs = [each for number, rows in shown.items() for each in _jobs(number, rows)]
+    jobs = [each for number, rows in shown.items() for each in _jobs(number, rows, places)]
     jobs.sort(key=lambda job: (int(job.name.partition("-")[0]), job.name))
     notes += _general(picture)
     machines = [machine_of(node) for node in usable]
@@ -117,7 +122,7 @@ def called(job: SlurmJob) -> str:
 def is_usable(node: SlurmNode, notes: list[str]) -> bool:
     """Whether it takes new jobs; if not, a note says why."""
     states = {state.rstrip("*~#%$@^!+-") for state in node.states}
-    bad = sorted(states & UNUSABLE)
+    bad = sorted((states & UNUSABLE) - ({"NOT_RESPONDING"} if WAKING in states else set()))
     if bad:
         because = f" ({node.reason})" if node.reason else ""
         notes.append(f"node {node.name} is left out: it is {', '.join(bad).lower()}{because}")
@@ -146,12 +151,11 @@ def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> No
         if node.name in names:
             part = Fraction(cores.get(node.name, 0), total) if total else Fraction(1, count)
             memory = Fraction(1, job.nodes) if job.memory_of_node else part
-            nodes[index] = SlurmNode(
-                node.name,
-                0 if whole else max(0, node.cpus - ceil(job.cpus * part)),
-                0 if whole else max(0, node.memory - ceil(job.memory * memory)),
-                node.features,
-                tuple(
+            nodes[index] = replace(
+                node,
+                cpus=0 if whole else max(0, node.cpus - ceil(job.cpus * part)),
+                memory=0 if whole else max(0, node.memory - ceil(job.memory * memory)),
+                gres=tuple(
                     type(each)(
                         each.kind,
                         each.model,
@@ -161,17 +165,14 @@ def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> No
                     else each
                     for each in node.gres
                 ),
-                node.partitions,
-                node.states,
-                node.reason,
             )
 
 
-def _jobs(number: int, rows: Sequence[tuple[SlurmJob, Request]]) -> Iterable[Job]:
+def _jobs(number: int, rows: Sequence[tuple[SlurmJob, Request]], places: Places) -> Iterable[Job]:
     """One job for all elements of an array that ask for the same."""
     alike: dict[tuple[str, Request], tuple[SlurmJob, int]] = {}
     for job, request in rows:
-        key = (tenant_of(job.user, job.account), request)
+        key = (tenant_of(job, places), request)
         first, count = alike.get(key, (job, 0))
         alike[key] = (first, count + job.elements)
     for index, ((tenant, request), (job, count)) in enumerate(alike.items(), 1):
@@ -190,18 +191,37 @@ def _jobs(number: int, rows: Sequence[tuple[SlurmJob, Request]]) -> Iterable[Job
         )
 
 
-def tenant_of(user: str, account: str) -> str:
-    """The tenant of a user's jobs in an account: a user may be in several."""
-    return f"{user}@{account}" if user and account else user or account
+def places_of(picture: Picture) -> Places:
+    """The accounts in which associations have each user, in their order."""
+    found: dict[str, tuple[str, ...]] = {}
+    for each in picture.associations:
+        if each.user and each.account not in found.get(each.user, ()):
+            found[each.user] = (*found.get(each.user, ()), each.account)
+    return found
+
+
+def tenant_of(job: SlurmJob, places: Places) -> str:
+    """The tenant whose share a job is: a user has one in each account that associations have him
+    in. Any other account that he names is not his, and may be made up: then it is that of the first
+    one, or where he is in none, his own."""
+    own = places.get(job.user, ())
+    if not own:
+        return job.user or job.account
+    return _at(job.user, job.account if job.account in own else own[0])
+
+
+def _at(user: str, account: str) -> str:
+    return f"{user}@{account}" if user else account
 
 
 def tenants_of(picture: Picture, notes: list[str]) -> list[Tenant]:
     """Accounts as a tree with their shares as weights, and below them their users."""
     found: dict[str, Tenant] = {}
+    places, strangers = places_of(picture), set[str]()
     for each in picture.associations:
         if each.account == "root":
             continue
-        name = tenant_of(each.user, each.account)
+        name = _at(each.user, each.account)
         parent = each.account if each.user else (each.parent or "root")
         if name in found:
             notes.append(f"{name} has associations by partition; the first one's share is taken")
@@ -215,12 +235,16 @@ def tenants_of(picture: Picture, notes: list[str]) -> list[Tenant]:
     for job in picture.jobs:
         if not job.user or job.state not in (*RUNNING, "PENDING"):
             continue
-        if job.account and job.account not in found and job.account != "root":
-            found[job.account] = Tenant(job.account)
-            notes.append(f"account {job.account} is in no association: its weight is 1")
-        name = tenant_of(job.user, job.account)
-        if name not in found:
-            found[name] = Tenant(name, parent=job.account if job.account in found else None)
+        name = tenant_of(job, places)
+        found.setdefault(name, Tenant(name))
+        if places and job.account not in places.get(job.user, ()):
+            strangers.add(
+                f"user {job.user} is in no association of account {job.account}, and has"
+                f" no share in it: it counts for {name}"
+            )
+    if picture.dated:
+        notes.append(f"accounts are as they were read before: {picture.dated}")
+    notes += sorted(strangers)
     return list(found.values())
 
 
@@ -258,6 +282,9 @@ def _general(picture: Picture) -> list[str]:
             " not kept"
         )
     if not picture.associations:
-        notes.append("no accounts were read: accounts have the weight 1, and no tree")
+        notes.append(
+            "no accounts were read: each user is a tenant, whatever account his jobs name, with the"
+            " weight 1"
+        )
     notes.append("QOS, priorities and past use do not count in these shares")
     return notes

@@ -17,10 +17,12 @@ from fairlead.engines.slurm.reading.parse import elements_of
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.translation import (
     RUNNING,
+    Places,
     called,
     held_by,
     is_usable,
     machine_of,
+    places_of,
     take_from,
     tenant_of,
     tenants_of,
@@ -89,6 +91,7 @@ class _Draft:
     usable: Sequence[SlurmNode]
     shown: list[SlurmNode]
     problems: dict[str, str]
+    places: Places
     found: dict[str, _Found] = field(default_factory=dict)
     apart: dict[str, Apart] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -116,7 +119,9 @@ class Viewer:
         """The view that this picture, read at that time, gives."""
         notes: list[str] = []
         usable = [node for node in picture.nodes if is_usable(node, notes)]
-        shape = [(node.name, node.partitions, node.features, node.gres) for node in usable]
+        shape = [
+            (each.name, each.partitions, each.features, each.gres, each.has) for each in usable
+        ]
         if shape != self._shape:  # which nodes a constraint leaves depends on them
             self._shape = shape
             self._requests.clear()
@@ -124,9 +129,9 @@ class Viewer:
         busy = {name for job in picture.jobs if job.state in RUNNING for name in _nodes_of(job)}
         shown = [node for node in picture.nodes if node.name in open_ or node.name in busy]
         problems = {node.name: _why_closed(node) for node in shown if node.name not in open_}
-        draft = _Draft(picture, usable, shown, problems, notes=notes)
+        draft = _Draft(picture, usable, shown, problems, places_of(picture), notes=notes)
         requests = [self._request(job, usable) for job in picture.jobs]
-        self._forget(picture, requests)
+        self._forget(draft, requests)
         self._elements = {}
         self.priorities, self.partitions = {}, {}
         for job, request in zip(picture.jobs, requests, strict=True):
@@ -151,7 +156,7 @@ class Viewer:
         return found
 
     def _take(self, draft: _Draft, job: SlurmJob, request: Request | str) -> None:
-        number, tenant = _number(job), tenant_of(job.user, job.account)
+        number, tenant = _number(job), tenant_of(job, draft.places)
         waits, runs = job.state == "PENDING", job.state in RUNNING
         if waits and (reason := self._held(job, draft.picture)):
             draft.apart[str(number)] = Apart(tenant or None, reason)
@@ -224,13 +229,13 @@ class Viewer:
             alike[tenant, request] = job
         return job
 
-    def _forget(self, picture: Picture, requests: Sequence[Request | str]) -> None:
+    def _forget(self, draft: _Draft, requests: Sequence[Request | str]) -> None:
         """Forgets what Slurm has forgotten, and what no element asks for any more."""
-        rows = {job.number for job in picture.jobs}
+        rows = {job.number for job in draft.picture.jobs}
         asked: dict[int, list[tuple[str, Request]]] = {}  # no sets: hashes of fractions take long
-        for job, request in zip(picture.jobs, requests, strict=True):
+        for job, request in zip(draft.picture.jobs, requests, strict=True):
             if not isinstance(request, str):
-                key = tenant_of(job.user, job.account), request
+                key = tenant_of(job, draft.places), request
                 keys = asked.setdefault(_number(job), [])
                 if not keys or keys[-1] != key:
                     keys.append(key)
@@ -299,7 +304,7 @@ def _count_as_taken(draft: _Draft, job: SlurmJob, why: str) -> None:
     take_from(job, names, draft.shown)
     taken = f"it counts as taken on {', '.join(compress(names)) or 'no node that is there'}"
     draft.notes.append(f"{called(job)} is not understood: {why}; {taken}")
-    tenant = tenant_of(job.user, job.account) or None
+    tenant = tenant_of(job, draft.places) or None
     draft.apart[str(_number(job))] = Apart(tenant, f"it is not understood: {why}; {taken}", True)
     for name in names:
         said = f"job {job.number} is not understood ({why}) and counts as taken"

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.observing import Apart, Part, SeenJob, View
 from fairlead.engines.slurm.placing.batch import claimed
+from fairlead.engines.slurm.placing.given import Given
 from fairlead.engines.slurm.placing.marks import (
     Key,
     as_asked,
@@ -25,8 +26,10 @@ from fairlead.engines.slurm.placing.marks import (
     number_of,
     pin,
     put_back,
+    released_by_another,
 )
 from fairlead.engines.slurm.placing.nodes import still_waits
+from fairlead.engines.slurm.placing.others import UNHELD, Others
 from fairlead.engines.slurm.placing.tasks import BOUNCE
 from fairlead.engines.slurm.reading.values import ASKING, Picture, SlurmJob
 from fairlead.engines.slurm.translation import IMPOSSIBLE, OWN_HOLD, QUEUED, RUNNING
@@ -60,25 +63,6 @@ TURN = "Slurm holds it until Fairlead releases it to a node; a hold of its owner
 TAKEN = "what it holds counts as taken"
 
 
-@dataclass
-class Given:
-    """A part that was launched and is not over: its attempts, each with its machine. `sent`: when
-    its release was sent; None: it is still to be. `started`: when it did, in microseconds, 0 before
-    that. `leaving`: why it is to be held again. `told`: the reading after which it was held. `as_`:
-    what it was when it was released. `beyond`: it runs on more nodes than these.
-    """
-
-    name: str
-    attempts: list[Attempt] = field(default_factory=list)
-    machines: list[str] = field(default_factory=list)
-    sent: float | None = None
-    started: int = 0
-    leaving: str = ""
-    told: int = 0
-    as_: SlurmJob | None = None
-    beyond: bool = False
-
-
 class Adopted:
     """The jobs in `partition` that are none of the engine's own (`identity`). `tell`: says a
     sentence once. Whoever calls holds the engine's lock."""
@@ -101,6 +85,7 @@ class Adopted:
         self._arrays: dict[int, SlurmJob] = {}  # of elements that wait together
         self._readings = self._told = 0
         self._seen: View | None = None
+        self._others = Others(partition, identity, tell)
 
     def give(self, batch: Sequence[Assignment]) -> None:
         """These are to be released, tasks of one part together."""
@@ -110,6 +95,10 @@ class Adopted:
                 self._given[key] = Given(each.name)
             self._given[key].attempts.append(each.attempt)
             self._given[key].machines.append(each.machine)
+
+    def elder(self, picture: Picture) -> str:
+        """Why nothing is to be placed here; empty where it may be."""
+        return self._others.elder(job for job in picture.jobs if self._is_theirs(job))
 
     def withdraw(self, attempts: Iterable[Attempt]) -> None:
         """The machines of these are gone. What waits is held again; what runs counts as taken."""
@@ -149,7 +138,9 @@ class Adopted:
                 known = before.get(key, (0, now))
                 self._back[key] = known if known[0] == job.restarts else (job.restarts, now)
         self._rests = {key: rest for key, rest in self._rests.items() if rest[0] > now}
-        jobs = tuple(self._as_asked(job) for job in picture.jobs if self._is_theirs(job))
+        theirs = [job for job in picture.jobs if self._is_theirs(job)]
+        self._others.look(theirs)
+        jobs = tuple(map(self._as_asked, theirs))
         self._seen = self._viewer.view(replace(picture, jobs=jobs), int(now * SECOND))
         for note in self._seen.notes:
             self._tell(note)
@@ -170,7 +161,10 @@ class Adopted:
                 jobs[name] = found
             elif job.running:
                 where = ", ".join(sorted({node for part in job.running for node in part.machines}))
-                why = f"it runs, and was not released here: {TAKEN} on {where}"
+                how = (
+                    UNHELD if number_of(name) in self._others.unheld else "it was not released here"
+                )
+                why = f"it runs, and {how}: {TAKEN} on {where}"
                 apart[name] = Apart(job.job.tenant, why, runs=True)
         self._over.clear()
         return replace(seen, nodes=(), jobs=jobs, apart=apart, notes=())
@@ -206,7 +200,7 @@ class Adopted:
                     continue
                 room -= bool(job.which)
                 given.sent, given.as_ = self._clock(), as_asked(job)
-                pins[called(key)] = pin(key, given.as_, given.machines)
+                pins[called(key)] = pin(key, given.as_, given.machines, self._identity)
             elif (
                 given.told != self._readings
                 and job.priority
@@ -235,7 +229,8 @@ class Adopted:
         waiting = ((key, job) for key, job in self._rows.items() if still_waits(job))
         found: list[str] = []
         for key, job in waiting:
-            lines = [] if key in self._given else put_back(key, job)
+            skipped = key in self._given or released_by_another(job, self._identity)
+            lines = [] if skipped else put_back(key, job)
             if lines and affords(HOLDING * len(lines)):
                 found += lines
         return found
@@ -279,9 +274,9 @@ class Adopted:
                 self._rests[key] = (self._clock() + BOUNCE, "it was released, and is held again")
             return given.sent is None and job.reason == OWN_HOLD
         mark = mark_of(job)
-        if given.sent is None or mark is None:
-            return False  # somebody was quicker, and released it by hand
-        if given.started or int(mark[1]) != job.restarts:
+        if given.sent is None or mark is None or released_by_another(job, self._identity):
+            return False  # somebody was quicker
+        if given.started or int(mark["times"]) != job.restarts:
             given.started, given.leaving = 0, "it was given back to the queue"
         elif _nodes(job.required) != set(given.machines):
             given.leaving = "slurmctld begins again with what was released before"
@@ -310,10 +305,15 @@ class Adopted:
         key = (job.array or job.number, job.element)
         if job.priority and key in self._given:
             return ""
+        starts = f"Slurm starts it (it says {job.reason or '-'})"
+        if job.priority and (other := released_by_another(job, self._identity)):
+            return f"another service, of engine {other}, released it, and {starts}"
         if job.priority and mark_of(job) is not None:
             return "it was given back to the queue, and is held again"
+        if job.priority and key[0] in self._others.unheld:
+            return f"{UNHELD}, and {starts}"
         if job.priority:
-            return f"it was released by hand, and Slurm starts it (it says {job.reason or '-'})"
+            return f"it was released by hand, and {starts}"
         if job.reason != OWN_HOLD:
             return f"Slurm holds it ({job.reason})"
         if self._partition in picture.closed:

@@ -10,9 +10,10 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
-import uuid
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -64,7 +65,9 @@ class Folder:
         work.chmod(0o711)
         self._file = base / "engine"
         self.new = not self._file.exists()
-        self.identity, self._owner = (uuid.uuid4().hex[:12], 0) if self.new else self._read()
+        # Of two engines the one that was made first has the lesser name.
+        made = f"{int(time.time()):08x}{secrets.token_hex(2)}"
+        self.identity, self._owner = (made, 0) if self.new else self._read()
 
     def take(self, owner: int) -> None:
         """From now on, durably, nobody with a lower number starts anything here. Raises

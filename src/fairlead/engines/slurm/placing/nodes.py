@@ -8,6 +8,7 @@ from dataclasses import replace
 from fairlead.engines.interface import Health, Node
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.translation import RUNNING, is_usable, machine_of, take_from
+from fairlead.model.errors import InputError
 from fairlead.model.names import expand_all
 
 AWAY = frozenset({"UNKNOWN", "NOT_RESPONDING"})
@@ -25,6 +26,15 @@ def nodes_of(picture: Picture, partition: str, ours: Collection[int]) -> Sequenc
             take_from(job, [each.name for each in shown if each.name in names], shown)
     closed = f"partition {partition} is not up" if partition in picture.closed else ""
     return tuple(_node(each, closed) for each in shown)
+
+
+def check_partition(picture: Picture, partition: str) -> None:
+    """Raises InputError where no node is in it."""
+    names = sorted({name for node in picture.nodes for name in node.partitions})
+    if partition not in names:
+        raise InputError(
+            f'Slurm has no partition "{partition}" with nodes', f"it has {', '.join(names)}"
+        )
 
 
 def is_there(picture: Picture, name: str) -> bool:

@@ -24,7 +24,7 @@ from fairlead.engines.interface import (
 from fairlead.engines.observing import View
 from fairlead.engines.slurm.placing.controller import Controller
 from fairlead.engines.slurm.placing.folder import Folder
-from fairlead.engines.slurm.placing.nodes import nodes_of
+from fairlead.engines.slurm.placing.nodes import check_partition, nodes_of
 from fairlead.engines.slurm.placing.rounds import Allowance, Rounds
 from fairlead.engines.slurm.placing.tasks import Phase, Task
 from fairlead.engines.slurm.reading.commands import AwayError
@@ -249,10 +249,9 @@ class Placer:
         allowed = self._rounds.allowance = self._allowance()
         self._every = max(self._every, READING / allowed.requests.rate)
         picture = self._rounds.picture = self._controller.read()
-        names = sorted({name for node in picture.nodes for name in node.partitions})
-        if self._partition not in names:
+        check_partition(picture, self._partition)
+        if elder := self._rounds.adopted.elder(picture):
             raise InputError(
-                f'Slurm has no partition "{self._partition}" with nodes',
-                f"it has {', '.join(names)}",
+                elder, "stop one of the two; marks of one that is gone are taken off by hand"
             )
         self._begun = True

@@ -285,7 +285,10 @@ class Rounds:
         ]
 
     def _read(self) -> None:
-        self.picture = self._controller.read()
+        picture = self._controller.read()
+        if elder := self.adopted.elder(picture):
+            raise EngineError(elder)
+        self.picture = picture
         self._rows = {
             job.number: (attempt, job)
             for job in self.picture.jobs

@@ -93,15 +93,16 @@ def command_for(name: str, version: str) -> tuple[str, ...]:
 
 
 def ask(optional: bool = True) -> dict[str, str]:
-    """All outputs of the live cluster by the names of their files; or all but the `optional`."""
+    """All outputs of the live cluster by the names of their files; or all but the `optional`.
+    Raises EngineError where one cannot be had, but for what such a cluster may not have."""
     outputs: dict[str, str] = {}
     for name in COMMANDS:
         if name in OPTIONAL and not optional:
             continue
         try:
             outputs[name] = run(command_for(name, outputs.get("version.txt", "")))
-        except EngineError:
-            if name not in OPTIONAL:
+        except EngineError as error:
+            if name not in OPTIONAL or isinstance(error, AwayError):
                 raise
     return outputs
 

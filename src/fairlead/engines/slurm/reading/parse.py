@@ -18,6 +18,7 @@ Row = Mapping[str, Any]
 NODE_FIELDS = (
     *("name", "cpus", "real_memory", "specialized_memory", "active_features", "gres"),
     *("partitions", "state", "state_flags", "reason"),
+    *("temporary_disk", "sockets", "cores", "threads"),
 )
 JOB_FIELDS = (
     *("job_id", "array_job_id", "array_task_id", "array_task_string", "array_max_tasks", "name"),
@@ -28,11 +29,20 @@ JOB_FIELDS = (
     *("time_limit", "nodes", "shared", "licenses", "resv_name", "het_job_id", "burst_buffer"),
     *("cluster_features", "contiguous", "memory_per_node", "cpus_per_tres"),
     *("start_time", "end_time", "exit_code", "priority", "job_resources", "restart_cnt"),
+    *("minimum_tmp_disk_per_node", "sockets_per_node", "cores_per_socket", "threads_per_core"),
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
 READ_FIELDS = (*JOB_FIELDS, "comment", "admin_comment", "dependency", "eligible_time")
 """All that is read of a live job: what only matters to who acts on it is not saved."""
+
+LEAST: Mapping[str, tuple[str, str]] = {
+    "--tmp": ("minimum_tmp_disk_per_node", "temporary_disk"),
+    "--sockets-per-node": ("sockets_per_node", "sockets"),
+    "--cores-per-socket": ("cores_per_socket", "cores"),
+    "--threads-per-core": ("threads_per_core", "threads"),
+}
+"""What a job may want at least of a node, by `sbatch`'s words: the fields of jobs, and of nodes."""
 
 RECORDED = ("22.05", "24.11", "26.05")
 """The versions whose outputs were recorded, and are read."""
@@ -200,6 +210,9 @@ def _node(row: Row) -> SlurmNode:
         partitions=_words(row.get("partitions")),
         states=frozenset(word.upper() for word in states),
         reason=_text(row, "reason"),
+        has=tuple(
+            (name, _number(row[field])) for name, (_, field) in LEAST.items() if field in row
+        ),
     )
 
 
@@ -285,6 +298,11 @@ def _job(row: Row) -> SlurmJob:
         depends=_text(row, "dependency"),
         eligible=_number(row.get("eligible_time")),
         remark=_text(row, "admin_comment"),
+        least=tuple(
+            (name, least)
+            for name, (field, _) in LEAST.items()
+            if (least := _number(row.get(field)))
+        ),
     )
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from fairlead.engines.slurm.reading.commands import OPTIONAL, ask
+from fairlead.engines.slurm.reading.commands import OPTIONAL, AwayError, ask
 from fairlead.engines.slurm.reading.parse import Known, parse
 from fairlead.engines.slurm.reading.values import Picture
 
@@ -44,13 +45,24 @@ class Reader:
         self._jobs: Known = {}
         self._accounts: Mapping[str, str] = {}
         self._accounts_at: float | None = None
+        self._dated = ""
 
     def read(self) -> Picture:
         """The cluster now. Raises EngineError and InputError."""
         began = time.monotonic()
         accounts = self._accounts_at is None or began - self._accounts_at >= SELDOM
-        outputs = self._ask(accounts)
+        try:
+            outputs = self._ask(accounts)
+        except AwayError as error:
+            if self._accounts_at is None or not accounts:
+                raise
+            # Where slurmdbd alone is away, all goes on with the accounts that were read before.
+            outputs, self._dated = self._ask(False), str(error)
+        else:
+            if accounts:
+                self._accounts = {name: text for name, text in outputs.items() if name in OPTIONAL}
+                self._dated = ""
         if accounts:
-            self._accounts = {name: text for name, text in outputs.items() if name in OPTIONAL}
             self._accounts_at = began
-        return parse({**self._accounts, **outputs}, self._jobs)
+        picture = parse({**self._accounts, **outputs}, self._jobs)
+        return replace(picture, dated=self._dated) if self._dated else picture

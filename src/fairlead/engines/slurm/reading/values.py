@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 UNUSABLE = frozenset(
     {
         *("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "FUTURE", "MAINT", "UNKNOWN"),
-        *("NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "REBOOT_ISSUED", "ERROR"),
+        *("NOT_RESPONDING", "REBOOT_ISSUED", "ERROR"),
     }
 )
-"""States and flags of a node that takes no new job. A node that saves power wakes for a job."""
+"""States and flags of a node that takes no new job. A node that saves power wakes for a job, and
+says nothing until it is there (`WAKING`)."""
+
+WAKING = "POWERING_UP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class Gres:
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """A node. `memory` in MiB; `states`: its state and flags in capitals."""
+    """A node. `memory` in MiB; `states`: its state and flags in capitals; `has`: what jobs may want
+    of a node and do not use up, by `sbatch`'s words for that, as far as Slurm says it."""
 
     name: str
     cpus: int
@@ -34,6 +38,7 @@ class SlurmNode:
     partitions: tuple[str, ...]
     states: frozenset[str]
     reason: str
+    has: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +96,14 @@ class SlurmJob:
     depends: str = ""
     eligible: int = 0
     remark: str = ""
+    least: tuple[tuple[str, int], ...] = ()
+    """The least that each of its nodes must have (`SlurmNode.has`)."""
 
 
 ASKING = (
     *("user", "account", "partitions", "nodes", "most_nodes", "tasks", "cpus", "cpus_per_gpu"),
     *("memory", "memory_of_node", "per_job", "per_node", "per_task", "features", "required"),
-    *("excluded", "beyond"),
+    *("excluded", "beyond", "least"),
 )
 """The fields by which a job says whose it is and what it asks for."""
 
@@ -115,7 +122,8 @@ class Association:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A cluster at a moment. `closed`: partitions that start nothing."""
+    """A cluster at a moment. `closed`: partitions that start nothing. `dated`: why its associations
+    are those of an earlier one; empty where they are not."""
 
     version: str
     cluster: str
@@ -123,3 +131,4 @@ class Picture:
     jobs: tuple[SlurmJob, ...]
     associations: tuple[Association, ...]
     closed: frozenset[str]
+    dated: str = ""
