@@ -28,6 +28,8 @@ from fairlead.client.errors import ServiceError, UnreachableError
 from fairlead.service.journal.places import open_reader
 from fairlead.wire.jobs import JobState
 from tests.ports import kept_port
+from tests.surroundings import without_service
+from tests.zygote.forked import Forked
 
 CLUSTER = """\
 machines:
@@ -80,7 +82,7 @@ class Killing:
     folder: Path
     random: Random
     port: int
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[str] | None = None
     kills: list[tuple[Victim, int]] = field(default_factory=list)
     shims: Counter[tuple[int, int]] = field(default_factory=Counter)
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
@@ -115,15 +117,20 @@ class Killing:
                 found.add((job, task))
         return found
 
-    def start(self) -> None:
-        """Starts it; it is not waited for."""
+    def start(self, seen: bool = False) -> None:
+        """Starts it; it is not waited for. `seen`: whether somebody looks on while it starts, for
+        then it imports all it needs, and requests come meanwhile. Any other is forked from a warm
+        interpreter, ready sooner, and the same from then on."""
         words = ("--cluster", "cluster.yaml", "--state", "state", "--no-auth", "--log", "off")
         address = ("--listen", f"127.0.0.1:{self.port}")
         with (self.folder / "said").open("ab") as said:
-            # Not forked from a warm one: while it imports, requests come and are not answered.
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "fairlead", "serve", *words, *address],
+            program = ["fairlead", "serve", *words, *address]
+            begin = subprocess.Popen if seen else Forked
+            self.process = begin(
+                [sys.executable, "-m", *program] if seen else program,
                 cwd=self.folder,
+                env=without_service(),
+                encoding="utf-8",
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -215,30 +222,34 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
     (folder / "lines").touch()
     with kept_port() as port:
         killing = Killing(folder, Random(seed), port)
-        kill_again_and_again(killing, kills)
-        return ended(killing)
+
+        def stop(*_: object) -> None:
+            killing.enough = True
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            kill_again_and_again(killing, kills)
+            return ended(killing)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def kill_again_and_again(killing: Killing, kills: int) -> None:
     """Kills the service so often, while jobs come."""
     number = 0
-
-    def stop(*_: object) -> None:
-        killing.enough = True
-
-    signal.signal(signal.SIGINT, stop)
     began, starts = time.monotonic(), 0
     while killing.goes_on(kills):
-        killing.start()
+        early = killing.random.random() >= 0.8
+        killing.start(seen=early)
         starts += 1
         if starts % TOLD == 0:
             passed = time.monotonic() - began
             sys.stderr.write(f"{len(killing.kills)} of {kills} kills in {passed:.0f} s\n")
-        if killing.random.random() < 0.8:
+        if early:
+            life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
+        else:
             wait_until_ready(killing)
             life = killing.random.uniform(0.0, 4.0)
-        else:
-            life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
         until = time.monotonic() + life
         while time.monotonic() < until and killing.is_there():
             if killing.random.random() < 0.5 and len(killing.waiting) < 5:
