@@ -77,7 +77,8 @@ TASKS, RAN_THROUGH = 24, 5
 @dataclass
 class Killing:
     """A service that is killed and started again, and what was asked of it. `kills`: of which
-    processes when, in nanoseconds; `shims`: the tasks whose shells were killed."""
+    processes when, in nanoseconds; `shims`: the tasks whose shells were killed; `seen`: whether clients
+    see the next one start, and it may be killed meanwhile."""
 
     folder: Path
     random: Random
@@ -88,6 +89,7 @@ class Killing:
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
+    seen: bool = False
     enough: bool = False
     ended_by_itself: str = ""
 
@@ -117,17 +119,17 @@ class Killing:
                 found.add((job, task))
         return found
 
-    def start(self, seen: bool = False) -> None:
-        """Starts it; it is not waited for. `seen`: whether somebody looks on while it starts, for
-        then it imports all it needs, and requests come meanwhile. Any other is forked from a warm
-        interpreter, ready sooner, and the same from then on."""
+    def start(self) -> None:
+        """Starts it; it is not waited for. One that is seen imports all it needs, and requests come
+        meanwhile. Any other is forked from a warm interpreter: ready sooner, and the same from
+        then on."""
         words = ("--cluster", "cluster.yaml", "--state", "state", "--no-auth", "--log", "off")
         address = ("--listen", f"127.0.0.1:{self.port}")
         with (self.folder / "said").open("ab") as said:
             program = ["fairlead", "serve", *words, *address]
-            begin = subprocess.Popen if seen else Forked
+            begin: type[subprocess.Popen[str]] = subprocess.Popen if self.seen else Forked
             self.process = begin(
-                [sys.executable, "-m", *program] if seen else program,
+                [sys.executable, "-m", *program] if self.seen else program,
                 cwd=self.folder,
                 env=without_service(),
                 encoding="utf-8",
@@ -239,13 +241,13 @@ def kill_again_and_again(killing: Killing, kills: int) -> None:
     number = 0
     began, starts = time.monotonic(), 0
     while killing.goes_on(kills):
-        early = killing.random.random() >= 0.8
-        killing.start(seen=early)
+        killing.seen = killing.random.random() >= 0.8
+        killing.start()
         starts += 1
         if starts % TOLD == 0:
             passed = time.monotonic() - began
             sys.stderr.write(f"{len(killing.kills)} of {kills} kills in {passed:.0f} s\n")
-        if early:
+        if killing.seen:
             life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
         else:
             wait_until_ready(killing)
@@ -264,6 +266,7 @@ def kill_again_and_again(killing: Killing, kills: int) -> None:
 
 def ended(killing: Killing) -> dict[str, Any]:
     """What came of everything, once a last service had the time to bring it to its end."""
+    killing.seen = False
     killing.start()
     end = time.monotonic() + AT_MOST
     while (killing.waiting or not is_over(killing)) and time.monotonic() < end:

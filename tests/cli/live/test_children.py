@@ -94,7 +94,6 @@ def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) 
         assert list(tmp_path.rglob("run.json")) == []  # no worker went on to another run
 
 
-@pytest.mark.deep  # in the gate the command's other ends, SIGINT and SIGKILL, show that workers go
 @pytest.mark.slow
 def test_workers_of_a_study_end_when_the_terminal_is_closed(tmp_path: Path) -> None:
     process, terminal = pty.fork()
