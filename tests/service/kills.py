@@ -77,8 +77,8 @@ TASKS, RAN_THROUGH = 24, 5
 @dataclass
 class Killing:
     """A service that is killed and started again, and what was asked of it. `kills`: of which
-    processes when, in nanoseconds; `shims`: the tasks whose shells were killed; `seen`: whether clients
-    see the next one start, and it may be killed meanwhile."""
+    processes when, in nanoseconds; `shims`: the tasks whose shells were killed; `seen`: whether
+    clients see the next one start, and it may be killed meanwhile."""
 
     folder: Path
     random: Random
