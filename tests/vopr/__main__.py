@@ -30,7 +30,7 @@ def main() -> int:
     first, _, last = asked.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
     start = time.monotonic()
-    failures, found = run_all(seeds, asked.workers)
+    failures, found = run_all(seeds, asked.workers, mutant=asked.mutant)
     seconds = time.monotonic() - start
     for failure in failures[:20]:
         _say(str(failure))

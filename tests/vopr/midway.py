@@ -77,6 +77,7 @@ class Onlooker:
         self._draws = chance.stream("midway")
         self._durable: deque[tuple[int, Entry]] = deque()
         self._view: Midway | None = None
+        self._lent: Midway
         self._unsettled = False
         self._asked = 0.0
         app = routes()
@@ -103,10 +104,15 @@ class Onlooker:
 
     @contextmanager
     def lent(self, service: Midway) -> Iterator[None]:
-        """Before what is done meanwhile, and after it."""
+        """Before what is done meanwhile, in between, and after it."""
         self.serve(service)
+        self._lent = service
         yield
         self.serve(service)
+
+    def pause(self) -> None:
+        """In the midst of what is done."""
+        self.serve(self._lent)
 
     def serve(self, service: Midway) -> None:
         """Looks, now and then."""

@@ -400,6 +400,9 @@ class _ShowsAll:
     def lent(self, _midway: Any) -> Any:
         return self._readers.lent(self._service)
 
+    def pause(self) -> None:
+        self._readers.pause()
+
     def serve(self, _midway: Any) -> None:
         self._readers.serve(self._service)
 

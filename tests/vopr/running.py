@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 
 from tests.vopr.faults import BrokenPromiseError, Fault, Trace
@@ -58,14 +59,14 @@ def run(
     return None, tally(world)
 
 
-def run_many(seeds: Iterable[int]) -> tuple[list[Failure], Tally]:
+def run_many(seeds: Iterable[int], mutant: str | None = None) -> tuple[list[Failure], Tally]:
     """Runs these seeds one after the other."""
     failures: list[Failure] = []
     found: Tally = Counter()
     gc.collect()
     gc.freeze()  # what is there by now stays: looking through it again and again takes a tenth
     for seed in seeds:
-        failure, met = run(draw(seed))
+        failure, met = run(draw(seed), mutant)
         found.update(met)
         if failure is not None:
             failures.append(failure)
@@ -73,7 +74,10 @@ def run_many(seeds: Iterable[int]) -> tuple[list[Failure], Tally]:
 
 
 def run_all(
-    seeds: Sequence[int], workers: int = 0, said: Callable[[int], None] = lambda _: None
+    seeds: Sequence[int],
+    workers: int = 0,
+    said: Callable[[int], None] = lambda _: None,
+    mutant: str | None = None,
 ) -> tuple[list[Failure], Tally]:
     """Runs these seeds on all cores. The result depends on the seeds alone. `said` is told how
     many are done."""
@@ -83,7 +87,8 @@ def run_all(
     found: Tally = Counter()
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         done = 0
-        for chunk, (failed, met) in zip(chunks, pool.map(run_many, chunks), strict=True):
+        done_by_chunks = pool.map(partial(run_many, mutant=mutant), chunks)
+        for chunk, (failed, met) in zip(chunks, done_by_chunks, strict=True):
             failures += failed
             found.update(met)
             done += len(chunk)

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
 from fairlead.model.plain import (
     job_of,
     machine_of,
-    plain_job,
     plain_machine,
     plain_tenant,
     tenant_of,
@@ -38,7 +38,11 @@ from fairlead.scheduling.state.ids import Ids, Unit
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.sharing.rules.spec import read
 
-VERSION = 1
+VERSION = 2
+
+READ = (1, VERSION)
+"""Versions that are read. Of 1, each job is written by itself."""
+
 START = b"fairlead core\n"
 DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 
@@ -92,6 +96,7 @@ class Dump:
         ]
         kept = [_without_zeros(column) for _, column in columns]
         ids = self.ids
+        kinds, works = plain_jobs(ids.job_at.values())
         header = {
             "version": VERSION,
             "arrays": [
@@ -99,7 +104,8 @@ class Dump:
                 for (name, column), rows in zip(columns, kept, strict=True)
             ],
             "machines": [[m, plain_machine(each)] for m, each in ids.machine_at.items()],
-            "jobs": [[j, plain_job(each)] for j, each in ids.job_at.items()],
+            "kinds": kinds,
+            "jobs": [[j, *work] for j, work in zip(ids.job_at, works, strict=True)],
             "tenants": [[t, plain_tenant(each)] for t, each in ids.tenant_at.items()],
             "terms": [
                 [_plain_term(term), bit, ids.term_users[term]] for term, bit in ids.terms.items()
@@ -210,7 +216,7 @@ def _read(data: bytes) -> tuple[Tree, dict[str, Array]]:
         version = header["version"]
     except (ValueError, KeyError, TypeError) as error:
         raise _refused("what it says of itself cannot be read") from error
-    if version != VERSION:
+    if version not in READ:
         raise _refused(f"its version is {version}, known is {VERSION}", "use the newer Fairlead")
     place += length
     columns: dict[str, Array] = {}
@@ -277,7 +283,11 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
 
 def _fill_ids(ids: Ids, header: Tree, state: State) -> None:
     ids.machine_at.update((m, machine_of(tree)) for m, tree in header["machines"])
-    ids.job_at.update((j, job_of(tree)) for j, tree in header["jobs"])
+    if header["version"] == 1:
+        ids.job_at.update((j, job_of(tree)) for j, tree in header["jobs"])
+    else:
+        jobs = jobs_of(header["kinds"], [work for _, *work in header["jobs"]])
+        ids.job_at.update(zip((j for j, *_ in header["jobs"]), jobs, strict=True))
     for t, tree in header["tenants"]:
         ids.add_tenant(t, tenant_of(tree))
     ids.machines.update((each.name, m) for m, each in ids.machine_at.items())

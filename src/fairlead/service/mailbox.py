@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Generic, TypeVar, cast
 
+from fairlead.service.precedence import Precedence
 from fairlead.service.requests import (
     CancelJobs,
     ForgetJobs,
@@ -41,9 +42,11 @@ class UnsettledError(Exception):
 class Mailbox(Generic[S]):
     """Bounded, and safe to use from any thread. S is the service that the loop's thread owns.
 
-    `ask` and `read` are for the others; the rest is for the loop."""
+    `ask` and `read` are for the others; the rest is for the loop. `precedence`: what goes
+    before long work, on both sides."""
 
     def __init__(self, most: int = MOST) -> None:
+        self.precedence = Precedence()
         self._most = most
         self._wake = threading.Condition()
         self._requests: deque[tuple[Request, Future[Reply]]] = deque()
@@ -109,9 +112,10 @@ class Mailbox(Generic[S]):
 
     @contextmanager
     def lent(self, service: S) -> Iterator[None]:
-        """Meanwhile others read of it by themselves, while the loop goes on: it changes nothing of
-        what these functions find, and raises UnsettledError for all else."""
+        """Meanwhile others read of it by themselves, those who wait first, while the loop goes on:
+        it changes nothing of what these functions find, and raises UnsettledError for all else."""
         with self._wake:
+            self.serve_reads(service)
             self._lent = service
         try:
             yield
@@ -132,7 +136,9 @@ class Mailbox(Generic[S]):
     def serve_reads(self, service: S) -> None:
         """Runs the functions that wait to read. Those that find it unsettled go on waiting."""
         waiting = [self._reads.popleft() for _ in range(len(self._reads))]
-        self._reads.extendleft(reversed([read for read in waiting if not read(service)]))
+        if waiting:
+            with self.precedence.answers.going():
+                self._reads.extendleft(reversed([read for read in waiting if not read(service)]))
 
     def turn_away(self) -> None:
         """Answers all that still waits when the loop has ended."""

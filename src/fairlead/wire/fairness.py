@@ -211,7 +211,10 @@ class WhyAnswer(ResponseBody):
     tasks: TaskCounts
     sentences: list[str]
     reasons: list[WhyReason] = Field(default_factory=list)
-    machines: WhyMachines | None = Field(default=None, description="null where nothing waits")
+    machines: WhyMachines | None = Field(
+        default=None,
+        description="null of a job that is over or cancelled, or that another scheduler holds",
+    )
     holders: list[WhyHolder] = Field(
         default_factory=list,
         description="who holds the machines that could run it, most tasks first",

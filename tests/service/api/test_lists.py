@@ -170,3 +170,28 @@ def test_why_tells_who_holds_the_machines_that_could_run_the_job() -> None:
         assert {name: amounts for name, _, amounts in holders}["sales"] == {"cpu": "5"}
         assert tree["holders_more"] == 0
         assert "language" not in {name for name, _, _ in holders}
+
+
+def test_of_a_tenants_jobs_no_others_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Stage() as stage:
+        for number in range(3):
+            stage.submit(f"v{number}", "vision")
+            for other in range(4):
+                stage.submit(f"s{number}{other}", "sales")
+            stage.submit(f"l{number}", "language")
+        stage.submit("alone", None)
+        monkeypatch.setattr("fairlead.service.api.routes.jobs.SCANNED", 2)
+        page = "/v1/jobs?tenant="
+        one = stage.get(f"{page}vision").tree
+        assert names(one["jobs"]) == ["v0", "v1"]
+        assert names(pages(stage, f"{page}vision&", "jobs")) == ["v0", "v1", "v2"]
+        below = ["v0", "l0", "v1", "l1", "v2", "l2"]
+        assert names(pages(stage, f"{page}research&", "jobs", limit=5)) == below
+        assert names(pages(stage, f"{page}research&newest=true&", "jobs")) == below[::-1]
+        assert names(pages(stage, f"{page}alone&", "jobs")) == ["alone"]
+        assert pages(stage, f"{page}nobody&", "jobs") == []
+        assert stage.ask("POST", "/v1/jobs/l2/cancel").status == 200
+        stage.step()
+        assert stage.ask("DELETE", "/v1/jobs/l2").status == 204
+        left = names(pages(stage, f"{page}research&all=true&", "jobs"))
+        assert left == below[:-1]

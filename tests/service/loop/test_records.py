@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import TaskState
-from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.dump import load, take
 from fairlead.service.records.marks import Marks
 from fairlead.service.records.tasks import COLUMNS, TaskTable

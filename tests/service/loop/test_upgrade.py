@@ -17,7 +17,7 @@ from tests.service.loop.stage import Stage, job
     [
         (START, b"fairlead snapshot 0\n"),
         (b'"version":7', b'"version":2'),
-        (b'"version":1', b'"version":0'),
+        (b'"version":2', b'"version":0'),
     ],
     ids=["the frame", "the records", "the core"],
 )

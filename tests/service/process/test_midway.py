@@ -109,6 +109,18 @@ def test_a_large_step_keeps_nobody_waiting_who_reads_a_copy_of_the_core(
     asyncio.run(played())
 
 
+def test_who_asked_before_a_step_reads_as_soon_as_it_lends() -> None:
+    async def played() -> None:
+        door: Mailbox[int] = Mailbox()
+        early = asyncio.ensure_future(door.read(lambda lent: lent))
+        await asyncio.sleep(0)
+        assert not early.done()  # the loop was about to begin, and lent nothing yet
+        with door.lent(7):
+            assert await asyncio.wait_for(early, LONG) == 7
+
+    asyncio.run(played())
+
+
 class Recorder:
     """Who reads meanwhile, and how many jobs there are then."""
 
@@ -124,6 +136,9 @@ class Recorder:
 
     def lent(self, _service: Midway) -> AbstractContextManager[None]:
         return self._lent()
+
+    def pause(self) -> None:
+        assert self.lent_now  # no record is changed by now
 
     def serve(self, service: Midway) -> None:
         assert not self.lent_now  # a record is changed by now

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.dump import SCRATCH
 from fairlead.scheduling.kernels.memory.state import FIELDS
 from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.preemption.adapter import Stopping
@@ -92,6 +93,7 @@ class Spares:
 def freeze(core: Core, into: FrozenCore | None = None, *, shared: bool = False) -> FrozenCore:
     """Freezes the core as it is now, between two of its decisions. `into`: a copy that nobody needs
     any more; its arrays are written over, as new ones cost several times as much, page by page.
+    Those in which a decision works say nothing between two of them, and are not copied.
     `shared`: several will read it."""
     other, book, state = copy(core), copy(core.book), copy(core.state)
     mine = core.state.header[0]
@@ -105,7 +107,8 @@ def freeze(core: Core, into: FrozenCore | None = None, *, shared: bool = False) 
             new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
         else:
             _bytes(new[rows : _used(name, theirs, new)])[...] = 0
-        _bytes(new[:rows])[...] = _bytes(array[:rows])
+        if name not in SCRATCH:
+            _bytes(new[:rows])[...] = _bytes(array[:rows])
         setattr(state, name, new)
     book.ids = core.ids.copied()
     book.state, book.rejected = state, list(core.book.rejected)

@@ -151,11 +151,18 @@ class Book:
 
     def satisfied(self, machine: Machine) -> Words:
         """The terms that a machine satisfies, as words of bits. Raises InputError where an ordering
-        meets a label without an order."""
-        words = np.zeros(self.state.words, np.uint64)
-        for term, bit in self.ids.terms.items():
-            if satisfies(machine, term):
-                words[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        meets a label without an order. Where there are many terms, those about labels are taken
+        from a machine that has the same ones."""
+        words, asked = np.zeros(self.state.words, np.uint64), self.ids.terms
+        if len(asked) > len(self.ids.machine_at):
+            there = self.ids.machine_at.items()
+            like = next((m for m, each in there if each.labels is machine.labels), None)
+            if like is not None:
+                words = self.state.satisfies[like].copy()
+                asked = {t: bit for t, bit in asked.items() if not isinstance(t, Requirement)}
+        for term, bit in asked.items():
+            word, flag = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+            words[word] = words[word] | flag if satisfies(machine, term) else words[word] & ~flag
         return words
 
     def holders(self, terms: Iterable[Term]) -> dict[Term, Bools]:

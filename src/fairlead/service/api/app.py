@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from inspect import getmembers, iscoroutinefunction
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import APIRouter, FastAPI
@@ -20,6 +19,7 @@ from starlette.routing import BaseRoute
 
 from fairlead.model.errors import InputError
 from fairlead.service.api.middleware import Middleware
+from fairlead.service.api.neighbours.own_time import own_time
 from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
 from fairlead.service.api.request_context import Api, wall_clock
 from fairlead.service.api.routes import (
@@ -39,6 +39,7 @@ from fairlead.service.api.routes import (
 )
 from fairlead.service.api.service_view import Entrance
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.precedence import Precedence
 from fairlead.service.signin.settings import SignInSettings
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
@@ -86,13 +87,15 @@ def application(
     telemetry: Telemetry | None = None,
     sign_in: SignInSettings | None = None,
     say_issuer: Callable[[str | None, float], None] = lambda _, __: None,
+    precedence: Precedence | None = None,
 ) -> Middleware:
     """The API as an ASGI application; `.api` is what its requests share.
 
     It reads no clock but the event loop's (or `clock`) and draws nothing but the secrets of tokens,
     so that a simulation can call it without sockets. `on_answer` is called with every answer: the
     route's address, the method, the status, and seconds until it began. `sign_in`: the issuer of
-    people's JWTs; `say_issuer` hears why it cannot be asked, and that it can again."""
+    people's JWTs; `say_issuer` hears why it cannot be asked, and that it can again. `precedence`:
+    that of the loop."""
     chosen = settings or ApiSettings()
     clock = clock or (lambda: asyncio.get_running_loop().time())
     people = None
@@ -108,10 +111,11 @@ def application(
         draw=draw,
         tell_metrics=tell_metrics,
         on_answer=on_answer,
-        stopwatch=perf_counter if chosen.threads else lambda: 0.0,  # repeatable where it must be
+        stopwatch=own_time if chosen.threads else lambda: 0.0,  # repeatable where it must be
         wall=wall or wall_clock,
         telemetry=telemetry,
         people=people,
+        precedence=precedence or Precedence(),
     )
     app = FastAPI(
         title="Fairlead",

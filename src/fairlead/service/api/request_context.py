@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from time import perf_counter, thread_time, time_ns
+from time import time_ns
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
@@ -23,6 +23,7 @@ from fairlead.service.api.bodies import receive
 from fairlead.service.api.drawings import Drawings
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.neighbours.limits import CHANGING, Buckets
+from fairlead.service.api.neighbours.own_time import own_time
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
 from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
@@ -36,6 +37,7 @@ from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError, weight
+from fairlead.service.precedence import Precedence
 from fairlead.service.requests import Caller, CancelledJobs, Done, Refused
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
@@ -76,7 +78,7 @@ class Api:
     wall: Callable[[], int] = wall_clock
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
-    stopwatch: Callable[[], float] = perf_counter
+    stopwatch: Callable[[], float] = own_time
     draw: Callable[[int], bytes] = secrets.token_bytes
     held: int = 0  # bytes of bodies
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
@@ -86,6 +88,7 @@ class Api:
     dashboard: Mapping[str, ServedFile] = field(default_factory=served_files)
     telemetry: Telemetry | None = None
     people: People | None = None  # who sign in; None: all have tokens
+    precedence: Precedence = field(default_factory=Precedence)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -94,7 +97,7 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
-        self.turns, self.owners = Turns(self.stopwatch), Owners()
+        self.turns, self.owners = Turns(self.stopwatch, self.precedence.stretches), Owners()
         self.changing = Buckets(settings.changing_rate, settings.changing_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
@@ -152,6 +155,14 @@ class Api:
         loop = asyncio.get_running_loop()
         return await self._wait_for(loop.run_in_executor(self._fetching, function))
 
+    async def aside(self, function: Callable[..., T], *args: object) -> T:
+        """Runs the function, which computes an answer of what was read: in a thread, and before
+        long work."""
+        if not self.settings.threads:
+            return function(*args)
+        with self.precedence.answers.going():
+            return await asyncio.to_thread(function, *args)
+
     async def _wait_for(self, answer: Awaitable[T]) -> T:
         try:
             async with asyncio.timeout(self.settings.answer_seconds):
@@ -208,16 +219,17 @@ class RequestContext:
         if self.api.turns.has_rivals(self.who):  # who is alone takes time from nobody
             await slow_down(self.api, self.api.changing.debt(self.who, self.api.clock()), BUSY)
 
-    async def compute(self, size: int, function: Callable[..., T], *args: object) -> T:
+    async def compute(self, size: int, function: Callable[[Callable[[], None]], T]) -> T:
         """Runs the function, which looks at what is to be changed; in a thread if it has much to
-        do, of one sender one at a time, and the time counts as his changes' does."""
+        do, of one sender one at a time, and the time counts as his changes' does. It is given what
+        to call between its parts, so that others' answers go before it."""
         api = self.api
         if size <= LARGE or not api.settings.threads:
-            return function(*args)
+            return function(lambda: None)
 
         def timed() -> tuple[T, float]:
-            began = thread_time()
-            return function(*args), thread_time() - began
+            began = own_time()
+            return function(api.precedence.long_work().pause), own_time() - began
 
         async with api.changing_places.place(self.who):
             await self._slow_down_changing()

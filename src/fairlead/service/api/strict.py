@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,12 +63,14 @@ def json_of(body: bytes) -> Any:
     return tree
 
 
-def check_yaml(text: str, most_nodes: int, most_names: int) -> None:
+def check_yaml(
+    text: str, most_nodes: int, most_names: int, pause: Callable[[], None] = lambda: None
+) -> None:
     """Raises RefusalError where a text in YAML would mean more than these many nodes, each alias
     counted as what it stands for, or names of machines, or nests too deep. What is not YAML at all
-    is left to the reader, who says where."""
+    is left to the reader, who says where. `pause` is called between two nodes."""
     try:
-        _YamlCounter(most_nodes, most_names).look(text)
+        _YamlCounter(most_nodes, most_names).look(text, pause)
     except (yaml.YAMLError, ValueError):
         return
 
@@ -186,8 +189,9 @@ class _YamlCounter:
         self.levels: list[_Level] = []
         self.anchors: dict[str, int] = {}
 
-    def look(self, text: str) -> None:
+    def look(self, text: str, pause: Callable[[], None]) -> None:
         for event in yaml.parse(text, Loader=_Loader):
+            pause()
             if isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
             elif isinstance(event, yaml.CollectionStartEvent):

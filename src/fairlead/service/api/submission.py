@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 
@@ -58,10 +59,13 @@ def media_of(content_type: str) -> Media:
     return MEDIA[kind]
 
 
-def jobs_of(body: bytes, media: Media, settings: ApiSettings) -> tuple[Job, ...]:
-    """The jobs that a body describes, at least one. Raises InputError or RefusalError."""
+def jobs_of(
+    body: bytes, media: Media, settings: ApiSettings, pause: Callable[[], None] = lambda: None
+) -> tuple[Job, ...]:
+    """The jobs that a body describes, at least one. Raises InputError or RefusalError. `pause` is
+    called now and then."""
     read = _from_json if media is Media.JSON else _from_yaml
-    jobs = read(body, settings)
+    jobs = read(body, settings, pause)
     if len(jobs) > settings.batch_jobs:
         raise _too_many(len(jobs), settings)
     return jobs
@@ -78,7 +82,7 @@ def job_tried(asked: CanRunAsked, tenant: str | None, settings: ApiSettings) -> 
         return job_of(tree)
 
 
-def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
+def _from_json(body: bytes, settings: ApiSettings, pause: Callable[[], None]) -> tuple[Job, ...]:
     tree = json_of(body)
     if not isinstance(tree, dict):
         raise InputError("the body is no object", 'write {"jobs": [...]}')
@@ -96,6 +100,7 @@ def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
     jobs: list[Job] = []
     places: dict[str, int] = {}
     for number, entry in enumerate(entries, 1):
+        pause()
         try:
             job = job_of(entry)
         except InputError as error:
@@ -113,9 +118,9 @@ def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
-def _from_yaml(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
+def _from_yaml(body: bytes, settings: ApiSettings, pause: Callable[[], None]) -> tuple[Job, ...]:
     text = text_of(body)
-    check_yaml(text, settings.yaml_nodes, settings.listed_names)
+    check_yaml(text, settings.yaml_nodes, settings.listed_names, pause)
     jobs, _ = read_submission([(FILE, text)])
     return jobs
 

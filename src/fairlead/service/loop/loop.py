@@ -39,7 +39,7 @@ from fairlead.service.settings import Settings
 
 LARGE = 100
 """Jobs that are asked about in a step of which others need not await the end: it takes some tens of
-milliseconds. A copy of the core is made for them."""
+milliseconds. It is long work, and a copy of the core is made for them."""
 
 SPARED = 10
 """So many jobs are copied for each that is asked about, at most: a twentieth of what the step
@@ -182,7 +182,12 @@ class Service:
                 begin(step, self.settings, self.engine)
         core = self.core = step.core
         self._begun = True
-        before = self._before(requests)
+        before, size = None, sum(map(weight, requests))
+        if size >= self._large:
+            step.pause = self._readers.pause
+            with self._readers.lent(Midway(self.records)):
+                step.pause()
+                before = self._before(size)
         with self._readers.lent(Midway(self.records, before)):
             values = self._make(step, news, requests)
         durable = self._finish(PendingStep(step, news.reports, before))
@@ -228,13 +233,10 @@ class Service:
         self.engine.close()
         self.store.close()
 
-    def _before(self, requests: Sequence[Request]) -> Before | None:
-        """What is there for those who read while these requests are taken in, if that is long. What
-        another scheduler says of jobs changes with a step, too."""
-        size = sum(map(weight, requests))
-        if self.core is None or self.adoption.other or size < self._large:
-            return None
-        if len(self.core.ids.jobs) > SPARED * size:
+    def _before(self, size: int) -> Before | None:
+        """What is there for those who read while requests about so many jobs are taken in, where
+        it is worth while. What another scheduler says of jobs changes with a step, too."""
+        if self.core is None or self.adoption.other or len(self.core.ids.jobs) > SPARED * size:
             return None
         copy = freeze(self.core, shared=True)
         _ = copy.core  # made here, so that several may read it at once

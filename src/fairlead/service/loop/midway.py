@@ -54,8 +54,11 @@ class Readers(Protocol):
     def lent(self, service: Midway) -> AbstractContextManager[None]:
         """Meanwhile they read by themselves: no record changes."""
 
+    def pause(self) -> None:
+        """In between: answers that are computed of what they read go before the rest of it."""
+
     def serve(self, service: Midway) -> None:
-        """Those who wait read now."""
+        """Those who wait read now, and answers that are computed go before the rest."""
 
 
 class NoReaders:
@@ -64,6 +67,9 @@ class NoReaders:
     def lent(self, _service: Midway) -> AbstractContextManager[None]:
         """Nothing."""
         return nullcontext()
+
+    def pause(self) -> None:
+        """Nothing goes before."""
 
     def serve(self, _service: Midway) -> None:
         """Nobody."""

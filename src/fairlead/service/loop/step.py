@@ -29,7 +29,8 @@ class Step:
 
     The rest is what the step has done already and the records do not know yet; `cancels` are
     attempts to be cancelled beside those that decisions and cancelled jobs name; `ahead` is 1 as
-    long as one step of one entry comes before it that the records do not know either."""
+    long as one step of one entry comes before it that the records do not know either; `pause` is
+    called between its parts."""
 
     core: Core
     records: Records
@@ -51,6 +52,7 @@ class Step:
     keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)
     removals: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
     tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked
+    pause: Callable[[], None] = lambda: None
 
     def apply(self, event: Event, **more: Any) -> None:
         """Tells the core, and writes it down with `more`. Raises InputError, and changes nothing,
@@ -121,3 +123,4 @@ class Step:
     def _add(self, entry: Entry, content: Event | Decision | None) -> None:
         self.entries.append(entry)
         self.contents.append(content)
+        self.pause()

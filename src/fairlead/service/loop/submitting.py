@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes
@@ -22,6 +22,9 @@ from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, W
 from fairlead.service.settings import Limits
 
 LONGEST_KEY = 255
+
+AT_ONCE = 50
+"""Jobs that the core looks at before others' answers may go first."""
 
 
 def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
@@ -89,6 +92,7 @@ def _warnings(
     prospects = step.core.prospects()
     found = []
     for job in jobs:
+        step.pause()
         reasons = () if job.name in wrong else prospects.never(job)
         why = never_runs(reasons) if reasons else ""
         slips = [each for each in prospects.slips(job) if each not in why]
@@ -216,6 +220,7 @@ def _mistakes(
     named: set[str] = set()
     seen: set[tuple[str | None, str]] = set()
     for job in jobs:
+        step.pause()
         about, called = ("job", job.name), (job.tenant, job.name)
         record = step.records.names.of(*called)
         if record is not None or called in seen or called in step.called:
@@ -249,9 +254,15 @@ def _mistakes(
                 f"write at most {limits.tasks_per_job}",
             )
     # A name that is taken is said once, be it of a job that is over, which the core has forgotten.
-    of_core = _as_given(step.core.job_mistakes(unique), unique, jobs)
+    of_core = _as_given(_mistakes_of_core(step, unique), unique, jobs)
     mistakes += [each for each in of_core if each.about[2:] or each.about[1] not in named]
     return mistakes
+
+
+def _mistakes_of_core(step: Step, jobs: tuple[Job, ...]) -> Iterator[Mistake]:
+    for first in range(0, len(jobs), AT_ONCE):
+        step.pause()
+        yield from step.core.job_mistakes(jobs[first : first + AT_ONCE])
 
 
 def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:

@@ -199,14 +199,20 @@ class _Meanwhile:
 
     def __init__(self, door: Mailbox[Driven]) -> None:
         self._door = cast("Mailbox[Driven | Midway]", door)
+        self._work = door.precedence.long_work()
 
     def lent(self, service: Midway) -> AbstractContextManager[None]:
         """They read by themselves."""
         return self._door.lent(service)
 
+    def pause(self) -> None:
+        """Their answers go first."""
+        self._work.pause()
+
     def serve(self, service: Midway) -> None:
-        """They read now."""
-        self._door.serve_reads(service)
+        """They read now, and their answers go first; who asks meanwhile reads as well."""
+        with self._door.lent(service):
+            self._work.pause()
 
 
 def explained(failure: BaseException) -> FairleadError:

@@ -210,6 +210,7 @@ def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
         telemetry=serving.telemetry,
         sign_in=serving.sign_in,
         say_issuer=say_issuer,
+        precedence=door.precedence,
     )
 
 

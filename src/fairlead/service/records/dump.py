@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from fairlead.engines.interface import Attempt
+from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import (
@@ -19,7 +20,6 @@ from fairlead.model.plain import (
     tenant_of,
 )
 from fairlead.service.journal.entry import CorruptJournalError
-from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.marks import Mark, MarkKind, Marks

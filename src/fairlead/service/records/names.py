@@ -4,7 +4,7 @@ People name a job within its tenant, and from anywhere as `tenant/name` (`/name`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, count
 
@@ -22,11 +22,12 @@ LONGEST_FULL = 2 * LONGEST_NAME + len(BETWEEN)
 @dataclass
 class Names:
     """All jobs that are known. Most have their bare name as the unique one, so that only the
-    others are kept by tenant."""
+    others are kept by name and tenant."""
 
     _unique: dict[str, JobRecord] = field(default_factory=dict)
     _others: dict[str, dict[str | None, JobRecord]] = field(default_factory=dict)
     _old: int = 0  # have a "/" in what they are called
+    _tenants: dict[str | None, dict[int, JobRecord]] = field(default_factory=dict)
 
     def __getitem__(self, unique: str) -> JobRecord:
         return self._unique[unique]
@@ -44,6 +45,7 @@ class Names:
     def add(self, job: JobRecord) -> None:
         """A job is new."""
         self._unique[job.name] = job
+        self._tenants.setdefault(job.job.tenant, {})[job.id] = job
         self._old += BETWEEN in job.called
         if job.called != job.name:
             self._others.setdefault(job.called, {})[job.job.tenant] = job
@@ -51,6 +53,10 @@ class Names:
     def remove(self, job: JobRecord) -> None:
         """A job is forgotten."""
         del self._unique[job.name]
+        own = self._tenants[job.job.tenant]
+        del own[job.id]
+        if not own:
+            del self._tenants[job.job.tenant]
         self._old -= BETWEEN in job.called
         if job.called != job.name:
             others = self._others[job.called]
@@ -64,6 +70,18 @@ class Names:
         if bare is not None and bare.called == called and bare.job.tenant == tenant:
             return bare
         return self._others.get(called, {}).get(tenant)
+
+    def tenants(self) -> Iterable[str]:
+        """The tenants that have jobs; not jobs that are their own."""
+        return (tenant for tenant in self._tenants if tenant is not None)
+
+    def numbers(self, tenant: str) -> Collection[int]:
+        """The numbers of a tenant's own jobs, oldest first; of a job that is its own, its."""
+        own = self._tenants.get(tenant)
+        if own is not None:
+            return own.keys()
+        alone = self._unique.get(tenant)
+        return () if alone is None or alone.job.tenant is not None else (alone.id,)
 
     def count(self, called: str) -> int:
         """How many tenants have a job that is called so."""

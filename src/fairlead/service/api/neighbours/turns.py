@@ -16,6 +16,8 @@ from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any
 
+from fairlead.service.precedence import Ahead
+
 RIVALS = 1.0
 """Seconds for which an owner who had a turn is thought to come again: so long all others rest after
 each stretch for as long as it took, and leave half of the processor to what he may have going on in
@@ -31,10 +33,11 @@ turn (a connection that is accepted, a head that is read) takes a round for each
 
 
 class Turns:
-    """Gives stretches their turns, by owner. `stopwatch`: how long a stretch took."""
+    """Gives stretches their turns, by owner. `stopwatch`: what a stretch cost. `ahead`: they go
+    before long work in other threads."""
 
-    def __init__(self, stopwatch: Callable[[], float]) -> None:
-        self._stopwatch = stopwatch
+    def __init__(self, stopwatch: Callable[[], float], ahead: Ahead) -> None:
+        self._stopwatch, self._ahead = stopwatch, ahead
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begin()
 
@@ -62,7 +65,8 @@ class Turns:
                     failure = error
             began = self._stopwatch()
             try:
-                wanted = work.send(None) if failure is None else work.throw(failure)
+                with self._ahead.going():
+                    wanted = work.send(None) if failure is None else work.throw(failure)
             except StopIteration:
                 return
             finally:

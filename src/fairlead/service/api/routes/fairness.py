@@ -56,10 +56,7 @@ async def why(
         taken = await context.read(
             lambda view: _get_picture(view, context.caller, job, now, spares), long=True
         )
-        if context.api.settings.threads:
-            found = await asyncio.to_thread(explained, taken, spares)
-        else:
-            found = explained(taken, spares)
+        found = await context.api.aside(explained, taken, spares)
         spares.put(taken.copy)
         answer = why_told(found)
         if priority:
@@ -95,10 +92,7 @@ async def whatif(context: Enter) -> Response:
         present, others, policy, changes = await context.read(
             lambda view: _get_input(view, context.caller, asked), long=True
         )
-        if context.api.settings.threads:
-            given = await asyncio.to_thread(live_input_of, present)
-        else:
-            given = live_input_of(present)
+        given = await context.api.aside(live_input_of, present)
         found = await context.api.solving.solve(answer_what_if, now, given, changes, policy, others)
     return context.answer(found)
 
@@ -112,10 +106,7 @@ async def can_run(context: Enter) -> Response:
         copy, told = await context.read(
             lambda view: _get_copy(view, context.caller, job), long=True
         )
-        if context.api.settings.threads:
-            found = await asyncio.to_thread(try_job, copy, job, told)
-        else:
-            found = try_job(copy, job, told)
+        found = await context.api.aside(try_job, copy, job, told)
     return context.answer(found)
 
 
@@ -138,10 +129,7 @@ async def _draw(context: Enter, names: Mapping[str, str]) -> LiveAllocation:
 
         try:
             present, policy, time = await context.read(look, long=True)
-            if context.api.settings.threads:
-                given = await asyncio.to_thread(live_input_of, present)
-            else:
-                given = live_input_of(present)
+            given = await context.api.aside(live_input_of, present)
             return await context.api.solving.solve(
                 draw_present, time, given, policy, seconds=LONGEST
             )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated
 
 from fastapi import Query
@@ -85,7 +87,8 @@ async def submit(
             f"the {KEY_HEADER} is not one to {LONGEST_KEY} printable ASCII characters",
         )
     body = await context.body()
-    jobs = await context.compute(len(body), jobs_of, body, media, context.api.settings)
+    settings = context.api.settings
+    jobs = await context.compute(len(body), lambda pause: jobs_of(body, media, settings, pause))
     done = await context.ask(SubmitJobs(context.caller, jobs, key, strict))
     accepted = done.value
     if not isinstance(accepted, SubmittedJobs):
@@ -308,17 +311,10 @@ def _rows(
     view: ServiceView, caller: Caller, wanted: _Filter, cursor: int | None, most: int
 ) -> tuple[list[Row], int | None]:
     """Rows of jobs whose numbers come after that one, and where the next page begins."""
-    jobs, end = view.records.jobs, view.records.next_id
-    if wanted.newest:
-        first = end - 1 if cursor is None else min(cursor, end) - 1
-        numbers, last = range(first, max(0, first - SCANNED), -1), 1
-    else:
-        first = (cursor or 0) + 1
-        numbers, last = range(first, min(end, first + SCANNED)), end - 1
-    below: dict[str, bool] = {}
-    rows: list[Row] = []
-    at = last
-    for at in numbers:
+    jobs, rows = view.records.jobs, list[Row]()
+    numbers = _numbers(view, wanted, cursor)
+    at = last = numbers[-1] if numbers else 0
+    for at in numbers[:SCANNED]:
         record = jobs.get(at)
         if record is None or (record.over and not wanted.over):
             continue
@@ -326,15 +322,25 @@ def _rows(
             continue
         if wanted.state is not None and record.state.value != wanted.state:
             continue
-        if wanted.tenant is not None:
-            tenant = record.tenant
-            if tenant not in below:
-                below[tenant] = is_below(view, tenant, wanted.tenant)
-            if not below[tenant]:
-                continue
         row = row_of(view, caller, record)
         if row.name.startswith(wanted.prefix) or record.called.startswith(wanted.prefix):
             rows.append(row)
         if len(rows) == most:
             break
     return rows, None if at == last else at
+
+
+def _numbers(view: ServiceView, wanted: _Filter, cursor: int | None) -> Sequence[int]:
+    """The numbers to look at, in their order: of all jobs, or of those of the tenant and of those
+    below it alone, however many others there are."""
+    end = view.records.next_id
+    if wanted.tenant is None:
+        if wanted.newest:
+            return range((end if cursor is None else min(cursor, end)) - 1, 0, -1)
+        return range((cursor or 0) + 1, end)
+    names = view.records.names
+    below = [each for each in names.tenants() if is_below(view, each, wanted.tenant)]
+    found = sorted(chain.from_iterable(map(names.numbers, {*below, wanted.tenant})))
+    if wanted.newest:
+        return found[: bisect_left(found, end if cursor is None else cursor)][::-1]
+    return found[bisect_right(found, cursor or 0) :]

@@ -17,7 +17,6 @@ from fairlead.service.api.streams.standing import (
     has_secrets,
     hide_audit,
     hide_shares,
-    in_thread,
     take_standing,
 )
 from fairlead.service.api.streams.updates import Audience, Frame
@@ -33,8 +32,7 @@ async def shares(
     if jobs:
         await context.slow_down_heavy()
     found = await _stand(context)
-    threads = context.api.settings.threads
-    told = await in_thread(threads, partial(found.shares, jobs=jobs, own=own))
+    told = await context.api.aside(partial(found.shares, jobs=jobs, own=own))
     if has_secrets(told, None):
         told = await context.read(lambda view: hide_shares(view, context.caller, told))
     return context.answer(told)
@@ -43,7 +41,7 @@ async def shares(
 async def audit(context: Enter) -> Response:
     """Answers with the tenants that have less than is guaranteed."""
     found = await _stand(context)
-    told = await in_thread(context.api.settings.threads, found.audit)
+    told = await context.api.aside(found.audit)
     if has_secrets(None, told):
         told = await context.read(lambda view: hide_audit(view, context.caller, told))
     return context.answer(told)
