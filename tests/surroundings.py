@@ -1,10 +1,15 @@
-"""The environment of a process that knows no service of whoever runs the tests."""
+"""Processes of the tests: without a service of whoever runs them, or with another hash seed."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 from fairlead.compiled import VARIABLE
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def without_service() -> dict[str, str]:
@@ -15,3 +20,17 @@ def without_service() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("FAIRLEAD_") or name == VARIABLE
     }
+
+
+def said_under_another_hash_seed(*words: str) -> str:
+    """What Python says to these words where sets are in another order than in this process."""
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout

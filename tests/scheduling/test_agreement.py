@@ -21,7 +21,7 @@ from tests.scheduling.draw import PLACEMENTS, Case, draw
 from tests.scheduling.written import written_case
 
 CHUNKS = 20
-SEQUENCES = 5
+SEQUENCES = 3
 """In a chunk, at `--cases 1`; `./check search` draws new ones by the thousand."""
 
 
@@ -81,6 +81,6 @@ def decided(case: Case, between: bool = False) -> list[list[Decision]]:
 
 
 def test_asking_again_decides_nothing(cases: int) -> None:
-    for seed in range(200_000, 200_000 + 12 * cases):
+    for seed in range(200_000, 200_000 + 6 * cases):
         case = draw(seed)
         assert decided(case, between=True) == decided(case)

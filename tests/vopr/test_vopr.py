@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.surroundings import said_under_another_hash_seed
 from tests.vopr.chosen import CAUGHT_BY, FIRST, MENDED, RARE
 from tests.vopr.faults import Trace
 from tests.vopr.mutants import MUTANTS
 from tests.vopr.plan import draw
 from tests.vopr.running import run, run_many, shrink
 from tests.vopr.tally import missing, table
-
-ROOT = Path(__file__).resolve().parents[2]
 
 CAUGHT_WITHIN = 400
 """Seeds within which every planted bug is found."""
@@ -51,19 +45,11 @@ def test_a_planted_bug_is_caught(name: str) -> None:
 
 
 def test_a_run_depends_on_its_seed_alone() -> None:
-    told = []
-    for hash_seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.vopr", "--trace", "7"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT / "src")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        told.append(done.stdout)
-    assert told[0] == told[1]
-    assert "life 1" in told[0]
+    trace = Trace(wanted=True)
+    run(draw(7), trace=trace)
+    assert "life 1" in "\n".join(trace.lines)
+    said = said_under_another_hash_seed("-m", "tests.vopr", "--trace", "7")
+    assert said.splitlines()[:-1] == "\n".join(trace.lines).splitlines()
 
 
 def test_a_failing_run_is_shrunk() -> None:

@@ -90,11 +90,16 @@ def open_engine(
     the journal names, for one that is shared or has modes. `mode`, `every`: what it is to a cluster
     that another scheduler runs, and microseconds between two readings of it. `partition`: of that
     cluster, where tasks are launched. `most_output`: bytes that are kept of what an attempt
-    writes, by engines of this process. Raises InputError and EngineError."""
+    writes; those that have modes keep all. Raises InputError and EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
-        settings = {"state": str(state), "address": address, "identity": identity}
+        settings = {
+            "state": str(state),
+            "address": address,
+            "identity": identity,
+            "most_output": most_output,
+        }
         return RemoteEngine(kind.opener, settings), [], []
     opener = _named(kind.opener)
     if kind.modes:

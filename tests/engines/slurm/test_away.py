@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import tempfile
 import urllib.error
 import urllib.request
@@ -47,7 +48,8 @@ def test_it_waits_and_says_so_and_goes_on(
         job = slurm.run("sbatch", "--parsable", "-H", "-o", "/dev/null", "--wrap=true").strip()
         with serving(folder, *options):
             pass  # what it knows from before is shown meanwhile
-        slurm.kill("slurmctld")
+        # By SIGKILL it loses what it did not write down: jobs of the test before would run again.
+        slurm.kill("slurmctld", signal.SIGTERM)
         is_back = False
         try:
             with serving(folder, *options) as served:

@@ -175,7 +175,7 @@ def test_a_rule_places_only_where_a_task_may_run_and_fits(rule: str, cases: int)
 
 @pytest.mark.parametrize("rule", RULES)
 def test_no_machine_is_idle_that_somebody_waits_for(rule: str, cases: int) -> None:
-    for seed in range(2 * cases):
+    for seed in range(cases):
         story = told(rule, seed, length=0)
         for _ in range(60):
             story.go_on()
@@ -191,10 +191,9 @@ def test_no_machine_is_idle_that_somebody_waits_for(rule: str, cases: int) -> No
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_same_events_give_the_same_decisions_and_digest(rule: str) -> None:
-    for seed in range(2):
-        first, again = known(rule, seed), told(rule, seed)
-        assert first.said == again.said
-        assert first.core.digest() == again.core.digest()
+    first, again = known(rule, 0), told(rule, 0)
+    assert first.said == again.said
+    assert first.core.digest() == again.core.digest()
 
 
 def placed(rule: str, machines: list[Machine], jobs: list[Job], *more: Event) -> list[str]:

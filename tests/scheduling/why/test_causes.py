@@ -217,7 +217,7 @@ def smallest_sets(world: World, kinds: set[Kind]) -> list[frozenset[Kind]]:
 @pytest.mark.parametrize("chunk", range(4))
 def test_the_first_reason_is_one_that_has_to_change(chunk: int, cases: int) -> None:
     asked = 0
-    for number in range(chunk, 60 * cases, 4):
+    for number in range(chunk, 36 * cases, 4):
         world = drawn(number)
         why = lived(world).why("job")
         if why.waiting == 0 or why.never:
@@ -233,7 +233,7 @@ def test_the_first_reason_is_one_that_has_to_change(chunk: int, cases: int) -> N
         assert any(reasons[0] in each for each in sets if len(each) == fewest), context
         assert all(each <= set(reasons) for each in sets), context
         asked += 1
-    assert asked > 7 * cases  # most worlds are answered for
+    assert asked > 4 * cases  # most worlds are answered for
 
 
 def _there(world: World, kind: Kind) -> bool:

@@ -49,7 +49,7 @@ def api(open_stage: Stage) -> Any:
     return schemathesis.openapi.from_asgi("/openapi.json", open_stage.app)
 
 
-EXAMPLES = 4
+EXAMPLES = 2
 """Requests of each kind for each route, at `--cases 1`."""
 
 CHECKS_LEFT_OUT = {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -29,6 +30,7 @@ from fairlead.service.journal.places import open_reader
 from fairlead.service.metrics import Metrics
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.recovery.follower import Follower
+from fairlead.whole_file import write_whole
 from fairlead.wire.jobs import JobState
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
@@ -209,7 +211,7 @@ def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> Non
     assert RUN_OUT + 4 <= 10 < TAKEOVER
 
 
-def test_a_try_to_lead_that_somebody_holds_up_forgets_nothing(
+def test_a_try_to_lead_that_somebody_holds_up_or_a_full_disk_forgets_nothing(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """To read the journal again takes the longer the more there is in it: then the silence of who
@@ -219,6 +221,7 @@ def test_a_try_to_lead_that_somebody_holds_up_forgets_nothing(
     words = ["--cluster", str(tmp_path / "cluster.yaml"), "--journal", database, "--state"]
     plan = plan_of(parser.parse_args([*words, str(tmp_path / "other")]))
     plan.state.mkdir()
+    noted = tmp_path / "noted"
     with (
         serving(tmp_path, "--cluster", "cluster.yaml", "--journal", database) as served,
         psycopg.connect(database) as held,
@@ -232,14 +235,21 @@ def test_a_try_to_lead_that_somebody_holds_up_forgets_nothing(
         served.process.send_signal(signal.SIGSTOP)
         gone = follower.free = follower.store.standing()
         held.execute("SELECT 1 FROM journal_head FOR UPDATE")
-        assert maker.lead(follower, gone) is None
-        assert "this service cannot yet" in capsys.readouterr().err
+        assert maker.lead(follower, gone, noted.touch) is None
+        assert maker.lead(follower, gone, noted.touch) is None
+        assert capsys.readouterr().err.count("this service cannot yet") == 1
+        assert not noted.exists()
         follower.step(0)
         assert follower.free != gone
         assert follower.core is known is not None
         held.rollback()
-        service = maker.lead(follower, follower.store.standing())
+        # Who leads is written down in the state folder: while that is full, nobody does.
+        full = partial(write_whole, tmp_path / "there is no folder" / "process", "1\n")
+        assert maker.lead(follower, follower.store.standing(), full) is None
+        assert "this service cannot yet: " in capsys.readouterr().err
+        service = maker.lead(follower, follower.store.standing(), noted.touch)
         assert service is not None
+        assert noted.exists()
         assert service.core is known
         service.close()
 

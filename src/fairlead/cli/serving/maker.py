@@ -14,7 +14,7 @@ from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
 from fairlead.engines.registry import ENGINES, PLACE, open_engine
-from fairlead.model.errors import InputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
 from fairlead.service.journal.entry import (
     JournalError,
@@ -54,6 +54,7 @@ class ServiceMaker:
         open_: ExitStack,
     ) -> None:
         self.notes: list[str] = []
+        self._said = ""
         self._clock = clock
         self._plan, self._metrics, self._listeners, self._open = plan, metrics, listeners, open_
         self._place = plan.journal or plan.state
@@ -95,8 +96,10 @@ class ServiceMaker:
             self.notes.insert(0, f"what an earlier journal left is in {new.aside}")
         return service
 
-    def lead(self, follower: Follower, gone: Standing) -> Service | None:
-        """The service that goes on where the follower is; None where it cannot lead now."""
+    def lead(self, follower: Follower, gone: Standing, note: Callable[[], None]) -> Service | None:
+        """The service that goes on where the follower is; None where it cannot lead now. `note`
+        writes down who leads, while nobody else can; where the disk is full it waits like all
+        else: who ended now would be nobody once there is room."""
         from fairlead.service.journal.leases import steady_clock
         from fairlead.service.journal.places import open_store
 
@@ -111,18 +114,27 @@ class ServiceMaker:
         except JournalError as error:
             # What it knows was given to nobody: it is not read again, which may take so long that
             # the silence of who led would count from its beginning.
-            complain(f"nobody leads, and this service cannot yet: {error}")
+            self._say(f"nobody leads, and this service cannot yet: {error}")
             return None
         try:
-            service = self._lead(store, since, lambda: follower.recovered, lambda: None)
+            service = self._lead(store, since, lambda: follower.recovered, note)
         except TakenJournalError:
             return None
+        except OutputError as error:  # what it knows was given to nobody
+            self._say(f"nobody leads, and this service cannot yet: {error}")
+            return None
         except (JournalError, EngineError) as error:
-            complain(f"nobody leads, and this service cannot: {error}")
+            self._say(f"nobody leads, and this service cannot: {error}")
             follower.begin_again()
             return None
         follower.let_go()
         return service
+
+    def _say(self, why: str) -> None:
+        """Why this cannot lead, which is tried again and again: once."""
+        if why != self._said:
+            self._said = why
+            complain(why)
 
     def _follow(self, compile_first: Callable[[], None]) -> Follower:
         from fairlead.service.journal.contender import open_contender
@@ -156,8 +168,9 @@ class ServiceMaker:
         store: SqlStore,
         since: float,
         recovered: Callable[[], Recovered],
-        compile_first: Callable[[], None],
+        before: Callable[[], None],
     ) -> Service:
+        """The service with this store; `before` is called once nothing but it is missing."""
         from fairlead.service.journal.leases import Lease
         from fairlead.service.loop.loop import Service
         from fairlead.service.process.pulse import Pulse
@@ -173,7 +186,7 @@ class ServiceMaker:
             known = recovered()
             engine = self._open_engine(known)
             opened.callback(engine.close)
-            compile_first()
+            before()
             adviser, history = None, None
             if known.watch is None:
                 adviser, history = self._open_adviser(opened), self._open_history(opened)

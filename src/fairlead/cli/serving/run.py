@@ -140,11 +140,14 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
         note_process(plan.state, STANDBY if waits else PROCESS)
 
         def lead(follower: Follower, gone: Standing, url: str) -> Service | None:
-            made = maker.lead(follower, gone)
-            if made is not None:
+            def note() -> None:
                 note_process(plan.state)
                 if waits:
                     write_private(plan.state / ADDRESS, url)
+
+            made = maker.lead(follower, gone, note)
+            if made is not None:
+                if waits:
                     for file in (STANDBY, STANDBY_ADDRESS):  # another one can wait now
                         (plan.state / file).unlink(missing_ok=True)
                     open_.callback(forget_address, plan.state / ADDRESS, url)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost
 from fairlead.engines.local.environment import RUN
 from fairlead.engines.local.memory import limit_of
-from fairlead.engines.local.outputs import Missing
+from fairlead.engines.local.outputs import MISSING
 from fairlead.engines.local.processes import (
     Process,
     children,
@@ -22,12 +22,6 @@ from fairlead.engines.local.processes import (
 from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
 from fairlead.model.words import amounts
-
-MISSING: Mapping[int, str] = {
-    Missing.BEYOND_LIMIT: "its output was longer than what is kept of one, and ends before its end",
-    Missing.NOT_WRITTEN: "some of its output could not be written down, as on a full disk",
-}
-"""The sentences for outputs that are not whole."""
 
 SIGNALS = 64
 """A shell says 128 and the signal of a task that was killed by one of these."""

@@ -1,14 +1,15 @@
 """Passes on what a task writes, from pipes to the files that are kept, up to a limit: one that
 writes without end fills no disk, and hears nothing of it.
 
-The shim does this while it stands over the task. What the task leaves behind when it ends may write
-a little more until it is killed, which is left out."""
+The shim does this while it stands over the task, and on Ray a thread of the worker. What the task
+leaves behind when it ends may write a little more until it is killed, which is left out."""
 
 from __future__ import annotations
 
 import os
 import select
 import time
+from collections.abc import Mapping
 from enum import IntEnum
 
 PIECE = 1 << 16
@@ -31,6 +32,13 @@ class Missing(IntEnum):
     NOTHING = 0
     BEYOND_LIMIT = 1
     NOT_WRITTEN = 2  # a full disk
+
+
+MISSING: Mapping[int, str] = {
+    Missing.BEYOND_LIMIT: "its output was longer than what is kept of one, and ends before its end",
+    Missing.NOT_WRITTEN: "some of its output could not be written down, as on a full disk",
+}
+"""The sentences for outputs that are not whole."""
 
 
 class Outputs:
@@ -56,6 +64,11 @@ class Outputs:
         """In the shim, once the task has its ends."""
         for end in self.writing:
             os.close(end)
+
+    def close(self) -> None:
+        """Once all was passed on, where the process goes on."""
+        for reading in self._files:
+            os.close(reading)
 
     def pass_on(self, child: int) -> None:
         """Until the process, a child that nobody waited for, is over."""

@@ -16,6 +16,7 @@ from ray import cloudpickle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from fairlead.engines.interface import (
+    MOST_OUTPUT,
     Assignment,
     Attempt,
     EngineError,
@@ -26,7 +27,7 @@ from fairlead.engines.interface import (
     Stream,
     first_byte,
 )
-from fairlead.engines.local import processes
+from fairlead.engines.local import outputs, processes
 from fairlead.engines.ray import line
 from fairlead.engines.ray.cluster import node_of_row, options_of
 from fairlead.engines.ray.launcher import (
@@ -49,7 +50,7 @@ from fairlead.whole_file import write_private
 
 BY_VALUE = (
     *(book, command, driver_api, exchange, files, function, launcher, leases, line, node_names),
-    *(pinning, probing, processes, threads, verdict, worker_api),
+    *(outputs, pinning, probing, processes, threads, verdict, worker_api),
 )
 """Modules that go to the nodes as they are: those need not have Fairlead."""
 
@@ -111,7 +112,7 @@ class RayEngine:
 
     `state`: a folder that outlives this process; the service's own. `identity`: under which the
     attempts of the journal were launched, perhaps from another machine. `kept`: seconds for which a
-    worker waits for a call."""
+    worker waits for a call. `most_output`: bytes that are kept of what an attempt writes."""
 
     name = "ray"
 
@@ -123,11 +124,13 @@ class RayEngine:
         patience: float = PATIENCE,
         kept: float = leases.KEPT,
         identity: str | None = None,
+        most_output: int = MOST_OUTPUT,
     ) -> None:
         self._path = state / "ray.json"
         self._namespace = namespace
         self._patience = patience
         self._kept = kept
+        self._most_output = most_output
         self._owner = 0
         self._kept_before = self._path.exists()
         self._identity = read_identity(self._path)
@@ -163,7 +166,7 @@ class RayEngine:
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         self._check()
-        trees = [_tree(assignment) for assignment in batch]
+        trees = [_tree(assignment, self._most_output) for assignment in batch]
         jobs = {a.attempt.job: a.call for a in batch if a.call is not None}
         new = {job: call for job, call in jobs.items() if job not in self._sent_calls}
         self._sent_calls.update(new)
@@ -366,7 +369,7 @@ def _key(attempt: Attempt) -> tuple[int, int, int]:
     return attempt.job, attempt.task, attempt.number
 
 
-def _tree(assignment: Assignment) -> Tree:
+def _tree(assignment: Assignment, most_output: int) -> Tree:
     """The part of an assignment that the launcher needs."""
     attempt = assignment.attempt
     kind = "nothing"
@@ -383,6 +386,7 @@ def _tree(assignment: Assignment) -> Tree:
         "limit": None if limit is None else float(limit),
         "user": assignment.user,
         "tenant": assignment.tenant,
+        "most_output": most_output,
     }
     if kind == "function" and assignment.user is not None:
         spec["problem"] = (

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.engines.interface import EngineError
+from fairlead.engines.interface import MOST_OUTPUT, EngineError
 from fairlead.model.errors import InputError
 from fairlead.whole_file import write_private
 
@@ -29,11 +29,13 @@ def open_engine(
     address: str | None = None,
     namespace: str = "fairlead",
     identity: str | None = None,
+    most_output: int = MOST_OUTPUT,
 ) -> RayEngine:
     """The engine, connected to the cluster at `address` (as `ray.init` takes it; "auto" finds the
     one on this machine), or, without one, to one that is started here and goes on when this
     process ends. `state` is a folder of the service's own; `identity` is that of the engine which
-    the journal names, whichever machine's service had it. Raises InputError and EngineError."""
+    the journal names, whichever machine's service had it; `most_output` is what is kept of what an
+    attempt writes, in bytes. Raises InputError and EngineError."""
     folder = Path(state)
     if address is None:
         _own_secret(folder)
@@ -43,7 +45,7 @@ def open_engine(
     _connect(address, namespace)
     from fairlead.engines.ray.engine import RayEngine
 
-    engine = RayEngine(folder, namespace=namespace, identity=identity)
+    engine = RayEngine(folder, namespace=namespace, identity=identity, most_output=most_output)
     # Ray's modules stay: going through them for what may be freed takes longer than most calls.
     gc.freeze()
     return engine

@@ -45,7 +45,7 @@ CPU_ONLY, PART, WHOLE, SEVERAL, NAMED = (
 KINDS = (CPU_ONLY, PART, WHOLE, SEVERAL, NAMED)
 """Of pods; those that name GPU models are of another kind as well."""
 UNTIL = 200 * 3600 * SECOND
-TENTH, TWENTIETH, FORTIETH = 10, 20, 40
+TENTH, FORTIETH = 10, 40
 SPEED = 300
 """Recorded arrivals, so many times as fast: every tenth node is full for a time."""
 
@@ -62,7 +62,7 @@ def run(setting: Setting) -> Findings:
     """Shares the nodes exactly, and simulates the pods as they came."""
     files = alibaba_files(setting)
     exact = [Case(p, files, FORTIETH if setting.quick else 1) for p in POLICIES.values()]
-    runs = [Case(p, files, TWENTIETH if setting.quick else TENTH) for p in LED.values()]
+    runs = [Case(p, files, FORTIETH if setting.quick else TENTH) for p in LED.values()]
     got = dict(zip(POLICIES, setting.spread(parts_of_kinds, exact), strict=True))
     waits = dict(zip(LED, setting.spread(waits_of_teams, runs), strict=True))
     relative = {

@@ -24,7 +24,7 @@ GUIDED, DEFAULT, SPREAD = "price-guided", "scarce-last", "worst-fit"
 SIX_HOURS = 6 * 3600 * SECOND
 """Between two distances; of a quick run all."""
 DAY = 4 * SIX_HOURS
-FIFTH, FORTIETH = 5, 40
+FIFTH, EIGHTIETH = 5, 80
 TENANTS = 20
 SEEDS, ONE = tuple(range(1, 11)), (1,)
 TABLE_II, FEW = tuple(range(20)), (0,)
@@ -54,7 +54,7 @@ class Small(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Runs every rule on both workloads."""
     seeds, few = (ONE, FEW) if setting.quick else (SEEDS, TABLE_II)
-    size = (FORTIETH, SIX_HOURS) if setting.quick else (FIFTH, DAY)
+    size = (EIGHTIETH, SIX_HOURS) if setting.quick else (FIFTH, DAY)
     files = alibaba_files(setting)
     large = [Large(rule, seed, files, *size) for rule in RULES for seed in seeds]
     small = [Small(rule, seed) for rule in RULES for seed in few]

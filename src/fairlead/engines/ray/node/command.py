@@ -10,12 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import ray
 
+from fairlead.engines.local.outputs import MISSING, Outputs
 from fairlead.engines.local.processes import kill, processes, variable
 from fairlead.engines.ray.node.files import path_of, size_and_tail
 
@@ -127,33 +129,43 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     guard = _guard()
     out, err = (path_of(service, key, stream) for stream in ("stdout", "stderr"))
+    other = _as_user(spec["user"])
     with out.open("wb") as out_file, err.open("wb") as err_file:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", BEGIN, "sh", *words],
-            stdin=guard,
-            stdout=out_file,
-            stderr=err_file,
-            env=env,
-            cwd=spec["cwd"],
-            start_new_session=True,
-            **_as_user(spec["user"]),
-        )
-    try:
-        cause = _watch(process.pid, spec, began)
-    finally:
-        # Whoever it left behind in its group ends with it.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        code = process.wait()
-        _until_gone(process.pid)
-        os.write(guard, b"\n")
+        files = out_file.fileno(), err_file.fileno()
+        outputs = Outputs(files, spec["most_output"], other.get("user"))
+        try:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", BEGIN, "sh", *words],
+                stdin=guard,
+                stdout=outputs.writing[0],
+                stderr=outputs.writing[1],
+                env=env,
+                cwd=spec["cwd"],
+                start_new_session=True,
+                **other,
+            )
+        finally:
+            outputs.close_writing()
+        passing = threading.Thread(target=outputs.pass_on, args=(process.pid,), daemon=True)
+        passing.start()
+        try:
+            cause = _watch(process.pid, spec, began)
+        finally:
+            # Whoever it left behind in its group ends with it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            passing.join()  # it waits for the process as well, which is not reaped until then
+            outputs.close()
+            code = process.wait()
+            _until_gone(process.pid)
+            os.write(guard, b"\n")
     if cause == "exited" and code < 0:
         cause, code = "signalled", -code
     return {
         "cause": cause,
         "code": abs(code),
         "started": began,
-        "message": "",
+        "message": MISSING.get(outputs.missing, ""),
         "stdout": size_and_tail(out),
         "stderr": size_and_tail(err),
     }

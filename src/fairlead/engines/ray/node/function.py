@@ -18,6 +18,7 @@ from typing import Any
 import ray
 from ray import cloudpickle
 
+from fairlead.engines.local.outputs import MISSING, NOTICE, Missing
 from fairlead.engines.ray.line import WORKER, FarEnd
 from fairlead.engines.ray.node.command import (
     HERALD,
@@ -39,11 +40,19 @@ FUNCTIONS = 32
 _functions: OrderedDict[str | tuple[str, int], Any] = OrderedDict()
 
 
-class _LazyFile(io.TextIOBase):
-    """Text to a file that is made when something is written."""
+class _Room:
+    """The bytes that are still kept of both outputs."""
 
-    def __init__(self, spec: dict[str, Any], stream: str) -> None:
-        self._spec, self._stream = spec, stream
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
+
+
+class _LazyFile(io.TextIOBase):
+    """Text to a file that is made when something is written; no more of it than there is `room`."""
+
+    def __init__(self, spec: dict[str, Any], stream: str, room: _Room) -> None:
+        self._spec, self._stream, self._room = spec, stream, room
+        self.cut = False
         self._path: Path | None = None
         self._file: Any = None
 
@@ -54,7 +63,15 @@ class _LazyFile(io.TextIOBase):
         if self._file is None:
             self._path = path_of(self._spec["service"], self._spec["key"], self._stream)
             self._file = self._path.open("w", encoding="utf-8", buffering=1)
-        return int(self._file.write(text))
+        data, room = text.encode(), self._room
+        if len(data) <= room.left:
+            room.left -= len(data)
+            return int(self._file.write(text))
+        if not self.cut:
+            self.cut = True
+            self._file.write(data[: room.left].decode(errors="ignore") + NOTICE.format(room.most))
+            room.left = 0
+        return len(text)
 
     def flush(self) -> None:
         if self._file is not None:
@@ -181,7 +198,8 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not _heralds:
         _heralds.append(_Herald())
-    out, err = _LazyFile(spec, "stdout"), _LazyFile(spec, "stderr")
+    room = _Room(spec["most_output"])
+    out, err = _LazyFile(spec, "stdout", room), _LazyFile(spec, "stderr", room)
     end: dict[str, Any] = {"cause": "exited", "code": 0, "started": began, "message": ""}
     result = b""
     try:
@@ -193,6 +211,8 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
     finally:
         _heralds[0].begin(None)
         end["stdout"], end["stderr"] = out.finish(), err.finish()
+        if (out.cut or err.cut) and not end["message"]:
+            end["message"] = MISSING[Missing.BEYOND_LIMIT]
     if len(result) <= INLINE:
         end["result"] = result
         return end, None

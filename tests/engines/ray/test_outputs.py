@@ -1,0 +1,71 @@
+"""What is kept of what attempts on a node write: up to a limit, as the local engine has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.engines.local.outputs import MISSING, NOTICE, Missing
+from fairlead.engines.ray.node import command, files, function
+
+MOST = 100_000
+
+WHERE: dict[str, Any] = {
+    "service": "tests",
+    "key": (1, 0, 1),
+    "most_output": MOST,
+    "cwd": None,
+    "user": None,
+    "env": {},
+    "limit": None,
+    "grace": 1.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node's folder for temporary files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+def output(stream: str = "stdout") -> bytes:
+    return files.path_of("tests", (1, 0, 1), stream).read_bytes()
+
+
+def ended(text: str) -> dict[str, Any]:
+    """How a command ended, of which nobody is told that it began."""
+    return command.run_command({**WHERE, "command": text, "machine": "here"})
+
+
+def test_a_command_that_writes_without_end_fills_no_disk_and_hears_nothing_of_it() -> None:
+    found = ended(f"head -c {2 * MOST} /dev/zero; echo good >&2; exit 3")
+    assert (found["cause"], found["code"]) == ("exited", 3)
+    assert found["message"] == MISSING[Missing.BEYOND_LIMIT]
+    assert output() == bytes(MOST) + NOTICE.format(MOST).encode()
+    assert found["stdout"]["size"] == len(output())
+    assert output("stderr") == NOTICE.format(MOST).encode()  # both together
+
+
+def test_what_is_within_the_limit_is_whole() -> None:
+    found = ended(f"head -c {MOST - 5} /dev/zero; echo good >&2")
+    assert (found["code"], found["message"]) == (0, "")
+    assert output() == bytes(MOST - 5)
+    assert output("stderr") == b"good\n"
+
+
+def test_a_function_may_print_as_much() -> None:
+    room = function._Room(MOST)  # noqa: SLF001
+    out, err = (function._LazyFile(WHERE, stream, room) for stream in ("stdout", "stderr"))  # noqa: SLF001
+    print("é" * (MOST // 2 - 1), file=out, end="")
+    assert (out.cut, err.cut) == (False, False)
+    for _ in range(3):
+        print("ünd mehr", file=out)
+    print("not a word", file=err)
+    assert (out.cut, err.cut) == (True, True)
+    assert out.finish()["size"] == len(output())
+    err.finish()
+    text = "é" * (MOST // 2 - 1) + "ü" + NOTICE.format(MOST)
+    assert output().decode() == text
+    assert output("stderr").decode() == NOTICE.format(MOST)
