@@ -104,10 +104,10 @@ class Api:
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
         self.changing_places = Places(settings.connections, 1)
         self.drawings = Drawings(lambda: self.feed.last, self.clock, self.settings.answer_seconds)
-        self.updates = Updates(self.feed, self.clock, threads=settings.threads)
+        self.spares = Spares()
+        self.updates = Updates(self.feed, self.clock, self.spares, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
-        self.spares = Spares()
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:
