@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Error,
+    Page,
+    Request,
+    sync_playwright,
+)
 
 from tests.conftest import in_ci
+from tests.dashboard.eyes import HIGH
 
 NO_MORE = (
     "--no-sandbox",  # it refuses to run as root otherwise
@@ -39,44 +48,79 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="module")
+def first_context(browser: Browser) -> BrowserContext:
+    """The context that the tests of a file open their first page in: a new one for each is a new
+    process, which takes more of a processor than most pages."""
+    return browser.new_context(reduced_motion="reduce")
+
+
+@pytest.fixture(scope="module")
+def first_page(first_context: BrowserContext) -> Page:
+    """Its page. Nothing of a test is left in it: see `open_page`."""
+    return first_context.new_page()
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens addresses, each in a context of its own; at the end nothing was said on the console,
-    nothing was thrown, no dialog was shown, and no other host was asked. `expected`: how what the
-    browser itself says of requests that fail begins, where some are to fail."""
+def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page]]:
+    """Opens addresses, the first one in the page that the tests of a file share, or `apart` as each
+    other one in a context of its own; at the end nothing was said on the console, nothing was
+    thrown, no dialog was shown, and no other host was asked. `expected`: how what the browser
+    itself says of requests that fail begins, where some are to fail."""
     wrong: list[str] = []
-    contexts = []
+    contexts: list[BrowserContext] = []
+    listening: list[Callable[[], None]] = []
 
     def opened(
-        url: str, *, width: int = 1100, dark: bool = False, expected: str | None = None
+        url: str,
+        *,
+        width: int = 1100,
+        dark: bool = False,
+        expected: str | None = None,
+        apart: bool = False,
     ) -> Page:
-        scheme: Literal["dark", "light"] = "dark" if dark else "light"
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        contexts.append(context)
-        page = context.new_page()
+        page = first_page
+        if apart or listening:
+            contexts.append(browser.new_context(reduced_motion="reduce"))
+            page = contexts[-1].new_page()
+        page.set_viewport_size({"width": width, "height": HIGH})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         own = url.split("/")[2]
-        page.on(
-            "console",
-            lambda said: (
-                None
-                if expected and said.text.startswith(expected)
-                else wrong.append(f"console: {said.text}")
-            ),
-        )
-        page.on("dialog", lambda shown: wrong.append(f"a dialog: {shown.message}"))
-        page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
-        page.on(
-            "request",
-            lambda asked: (
-                wrong.append(f"asked: {asked.url}") if asked.url.split("/")[2] != own else None
-            ),
-        )
+
+        def on_console(said: ConsoleMessage) -> None:
+            if not (expected and said.text.startswith(expected)):
+                wrong.append(f"console: {said.text}")
+
+        def on_dialog(shown: Dialog) -> None:
+            wrong.append(f"a dialog: {shown.message}")
+
+        def on_error(error: Error) -> None:
+            wrong.append(f"thrown: {error}")
+
+        def on_request(asked: Request) -> None:
+            if asked.url.split("/")[2] != own:
+                wrong.append(f"asked: {asked.url}")
+
+        def leave() -> None:
+            """The page forgets the test, and the test the page."""
+            page.goto("about:blank")
+            page.context.clear_cookies()
+            page.remove_listener("console", on_console)
+            page.remove_listener("dialog", on_dialog)
+            page.remove_listener("pageerror", on_error)
+            page.remove_listener("request", on_request)
+
+        page.on("console", on_console)
+        page.on("dialog", on_dialog)
+        page.on("pageerror", on_error)
+        page.on("request", on_request)
+        listening.append(leave)
         page.goto(url)
         return page
 
     yield opened
+    for leave in listening:
+        leave()
     for context in contexts:
         context.close()
     assert wrong == []

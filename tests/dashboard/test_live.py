@@ -574,7 +574,7 @@ AS_A_FOLLOWER = f"""{{
 
 
 def test_a_page_notices_that_its_service_leads_by_now(signed_in: Callable[..., Page]) -> None:
-    page = signed_in("jobs")
+    page = signed_in("jobs", apart=True)  # what is added stays in it
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()
     page.add_init_script(AS_A_FOLLOWER)
     page.reload()

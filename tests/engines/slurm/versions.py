@@ -2,7 +2,8 @@
 
 Makes a folder with a Debian for each (debootstrap, as root, once), starts the tests' cluster from
 it, and looks whether what it says is what its sample says, whether its queue can be put into order,
-and whether it is read within its limits of requests. `--record`: writes the samples anew.
+whether users' own jobs are placed, and whether it is read within its limits of requests.
+`--record`: writes the samples anew.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,12 +22,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from fairlead.engines.interface import Attempt, Ended
 from fairlead.engines.slurm.budget import budget_for
 from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.orderer import Orderer
 from fairlead.engines.slurm.ordering import SPACE
+from fairlead.engines.slurm.placing.controller import Commands
+from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.engines.slurm.reading.commands import COMMANDS, ask, command_for, load, setting
 from fairlead.engines.slurm.reading.parse import JOB_FIELDS, NODE_FIELDS, parse
+from tests.engines.slurm.bed import assign
 from tests.engines.slurm.ground import Ground
 
 ROOT = Path(__file__).parents[3]
@@ -127,7 +134,7 @@ def commands_of(ground: Ground, user: str) -> Iterator[None]:
     """Slurm's commands are those of this cluster, run by this user, for the time being."""
     kept = dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("sinfo", "squeue", "scontrol", "sacctmgr", "sprio"):
+        for name in ("sinfo", "squeue", "scontrol", "sacctmgr", "sprio", "sbatch", "scancel"):
             tool = Path(folder) / name
             inside = ("chroot", f"--userspec={user}", *ground.prefix[1:]) if ground.prefix else ()
             tool.write_text(f'#!/bin/sh\nPATH={ground.environment["PATH"]}\n'
@@ -160,6 +167,68 @@ def order(ground: Ground) -> None:
     finally:
         engine.close()
     ground.run("scancel", blocks, waits)
+
+
+def place(ground: Ground) -> None:
+    """A task runs and its end is read. Users' own jobs are held, released to the nodes that were
+    chosen, held while they run, and as they were asked for where they wait again."""
+    asked = ("sbatch", "--parsable", "-o", "/dev/null", "-p", "fair")
+
+    def submit(*words: str) -> str:
+        as_user = ("setpriv", "--reuid=nobody", "--clear-groups", *asked, *words)
+        return ground.run(*as_user, "--wrap=sleep 1000").strip()
+
+    def shown(job: str) -> str:
+        where = ground.run("squeue", "-h", "-j", job, "-o", "%T %Q %N %r").strip()
+        return f"{where} {ground.run('scontrol', '-o', 'show', 'job', job)}"
+
+    def until(job: str, *words: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while not all(re.search(word, shown(job)) for word in words):
+            assert time.monotonic() < end, (words, shown(job))
+            time.sleep(0.1)
+
+    engine = Placer(ground.folder / "placing", "fair", 50_000, Commands(), lambda: Allowance(1000))
+    try:
+        engine.reconcile([])
+        own = Attempt(1000, 0, 1)
+        engine.launch([assign(own, "hostname; exit 3", "c4")])
+        end = time.monotonic() + PATIENCE
+        while not any(isinstance(each, Ended) and each.code == 3 for each in engine.poll()):
+            assert time.monotonic() < end, engine.poll()
+            time.sleep(0.1)
+        jobs = [
+            submit("-c", "2"),
+            submit("-N", "1-4", "-n", "4"),
+            submit("--array=1-3", "-c", "2"),
+        ]
+        for job in jobs:
+            until(job, "^PENDING 0 +JobHeldUser")
+        parts = ((jobs[0], "", "c2"), (jobs[1], "", "d2"), (jobs[2], "2", "c3"))
+        engine.launch(
+            [
+                assign(Attempt(int(job), 0, 1), "true", node, name=job, part=part)
+                for job, part, node in parts
+            ]
+        )
+        for job, part, node in parts:
+            until(f"{job}_{part}" if part else job, f"^RUNNING 0 {node} ", "AdminComment=fairlead")
+        assert engine.adopted() is not None
+        for job, asked_for in ((jobs[0], "asked= "), (jobs[1], "asked=/1-4 ")):
+            assert asked_for in shown(job)
+            ground.run("scontrol", "requeue", job)
+            until(job, "^PENDING 0 +JobHeldUser", r" ReqNodeList=\(null\) ")
+        assert "AdminComment=fairlead" not in shown(jobs[0])
+        assert "asked=/1-4 " in shown(jobs[1])
+        never = submit("--tmp=100", "-N", "1-2", "-n", "4")
+        until(never, "^PENDING 0 +JobHeldUser")
+        engine.launch([assign(Attempt(int(never), 0, 1), "true", "a2", name=never, part="")])
+        until(never, "AdminComment=fairlead")
+        until(never, "^PENDING 0 +JobHeldUser", r" ReqNodeList=\(null\) ")
+    finally:
+        engine.close()
+    ground.run("scancel", "-p", "fair")
+    ground.wait_until_idle()
 
 
 LIMITED = "SlurmctldParameters=rl_enable,rl_bucket_size=6,rl_refill_rate=2\n"
@@ -196,6 +265,7 @@ def main() -> None:
             ground.wait_until_idle()
             with commands_of(ground, "root"):
                 order(ground)
+                place(ground)
             if version != "22.05":  # it has no such limits
                 read_within_limits(ground)
             print(f"Slurm {version}: as recorded")  # noqa: T201  a command of its own

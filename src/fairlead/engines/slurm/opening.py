@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.observer import Observer, cluster_name
-from fairlead.engines.slurm.reading.commands import COMMANDS, AwayError, ask, setting
+from fairlead.engines.slurm.reading.commands import COMMANDS, ask, setting
 from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.viewing import SECOND
 from fairlead.model.errors import InputError
@@ -17,6 +18,7 @@ from fairlead.model.words import tally
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
     from fairlead.engines.slurm.budget import Budget
+    from fairlead.engines.slurm.placing.placer import Placer
     from fairlead.engines.slurm.placing.rounds import Allowance
 
 MULTIFACTOR = "priority/multifactor"
@@ -45,13 +47,13 @@ def open_slurm(
 
         # Ends are to be known soon: who waits for a place waits for them.
         placer = Placer(state, partition or "", min(every, SECOND), Commands(), allowance)
-        return placer, _warnings(mode, partition)
+        return placer, _warnings_of(placer, mode, partition)
     from fairlead.engines.slurm.orderer import Orderer
 
     orderer = Orderer(
         every, ask, cluster_name, budget=_granted, partition=partition, identity=identity
     )
-    return orderer, _warnings(mode, partition)
+    return orderer, _warnings_of(orderer, mode, partition)
 
 
 def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[str]]:
@@ -93,14 +95,20 @@ def _warnings(mode: str | None, partition: str | None) -> list[str]:
     """By which settings users get past the order of turns. Raises EngineError and InputError."""
     from fairlead.engines.slurm.placing.others import NOTHING_HOLDS
 
-    try:
-        if mode == "place" and setting("JobSubmitPlugins") == "(null)":
-            return [f"nothing holds jobs that come into partition {partition}: {NOTHING_HOLDS}"]
-        if mode == "order" and TOP in setting("SchedulerParameters").split(","):
-            return [f"slurm.conf has {TOP}: {KEPT_TURNS}"]
-    except AwayError:  # the engine says so
-        pass
+    if mode == "place" and setting("JobSubmitPlugins") == "(null)":
+        return [f"nothing holds jobs that come into partition {partition}: {NOTHING_HOLDS}"]
+    if mode == "order" and TOP in setting("SchedulerParameters").split(","):
+        return [f"slurm.conf has {TOP}: {KEPT_TURNS}"]
     return []
+
+
+def _warnings_of(engine: Observer | Placer, mode: str, partition: str | None) -> list[str]:
+    """The same, where Slurm answers: else it would be waited for once more."""
+    try:
+        engine.nodes()
+        return _warnings(mode, partition)
+    except EngineError:
+        return []
 
 
 def _granted() -> Budget:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from time import time_ns
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
@@ -64,7 +64,7 @@ BUSY = "of this sender take the loop's time"
 
 def wall_clock() -> int:
     """Microseconds since 1970."""
-    return time_ns() // 1000
+    return time.time_ns() // 1000
 
 
 @dataclass
@@ -104,10 +104,10 @@ class Api:
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
         self.changing_places = Places(settings.connections, 1)
         self.drawings = Drawings(lambda: self.feed.last, self.clock, self.settings.answer_seconds)
-        self.updates = Updates(self.feed, self.clock, threads=settings.threads)
+        self.spares = Spares()
+        self.updates = Updates(self.feed, self.clock, self.spares, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
-        self.spares = Spares()
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:

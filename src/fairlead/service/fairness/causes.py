@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -13,7 +13,7 @@ from fairlead.model.names import compress
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.machine_room import could_run
-from fairlead.scheduling.reading.present import Tasks, owner_names, tenants_of
+from fairlead.scheduling.reading.present import Tasks, by_owner, tenants_of
 from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
@@ -134,14 +134,15 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
             f" {_name_most(names)}",
             names,
         )
-    slots, counts = np.unique(jobs, return_counts=True)
-    counts = np.minimum(counts, beyond.tasks[slots])
+    each = np.bincount(jobs)
+    slots = np.flatnonzero(each)
+    counts = np.minimum(each[slots], beyond.tasks[slots])
     counts[slots == slot] = 0
     (mine,) = tenants_of(core, np.array([slot]))
     same = (tenants_of(core, slots) == mine) & (mine >= 0)
     others, own = (
-        _owners(core, slots[each], counts[each], told)
-        for each in ((counts > 0) & ~same, (counts > 0) & same)
+        _owners(core, slots[some], counts[some], told)
+        for some in ((counts > 0) & ~same, (counts > 0) & same)
     )
     rich = _of_the_rich(core, beyond, slots[~same], counts[~same], told)
     more = "run more than they are guaranteed"
@@ -183,9 +184,16 @@ def _short_names(core: Core, usable: Bools) -> str:
 def _owners(core: Core, slots: Ints, counts: Ints, told: Told) -> FrozenMap[int]:
     """Counts the tasks of each tenant, or of a job that is its own."""
     found: Counter[str] = Counter()
-    for name, count in zip(owner_names(core, slots, told), counts.tolist(), strict=True):
-        found[name] += count
+    names, place = by_owner(core, slots, told)
+    for name, count in zip(names, _summed(place, counts), strict=True):
+        found[name] += int(count)
     return FrozenMap(found)
+
+
+def _summed(place: Ints, values: Ints | Floats) -> list[float]:
+    """The sums of what has the same place; of whole numbers below 2^53 they are exact."""
+    sums: list[float] = np.bincount(place, values).tolist()
+    return sums
 
 
 def _of_the_rich(
@@ -193,15 +201,18 @@ def _of_the_rich(
 ) -> FrozenMap[int]:
     """Of these tasks, which are beyond what their jobs are guaranteed, those that are beyond what
     is guaranteed to their tenants in all, too."""
-    tasks, share, most = Counter[str](), Counter[str](), dict[str, float]()
+    tasks, share, most = Counter[str](), defaultdict[str, float](float), dict[str, float]()
     some = (counts > 0) & (beyond.share[slots] > 0)
     slots, counts = slots[some], counts[some]
-    parts = (counts / beyond.scale[slots]).tolist()
-    rows = zip(owner_names(core, slots, told), counts.tolist(), parts, strict=True)
-    for (name, count, part), spare in zip(rows, beyond.share[slots].tolist(), strict=True):
-        tasks[name] += count
+    names, place = by_owner(core, slots, told)
+    spare = np.zeros(len(names))
+    spare[place] = beyond.share[slots]  # the same for all of a tenant's
+    parts = _summed(place, counts / beyond.scale[slots])
+    rows = zip(names, _summed(place, counts), parts, spare.tolist(), strict=True)
+    for name, count, part, left in rows:
+        tasks[name] += int(count)
         share[name] += part
-        most[name] = spare
+        most[name] = left
     whole = {
         name: int(count * min(1.0, most[name] / share[name]) + ROUNDED)
         for name, count in tasks.items()

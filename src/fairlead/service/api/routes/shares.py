@@ -88,7 +88,8 @@ async def _stand(context: RequestContext) -> Standing:
 
 async def _stand_on(context: RequestContext) -> Standing | None:
     now = context.api.wall()
-    return await context.read_on(lambda view: take_standing(view, context.caller, now))
+    spares = context.api.spares
+    return await context.read_on(lambda view: take_standing(view, context.caller, now, spares))
 
 
 async def _hide_on(context: RequestContext, told: LiveAudit) -> LiveAudit | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.core_copy import FrozenCore
+from fairlead.scheduling.reading.core_copy import FrozenCore, Spares
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import ServiceView
@@ -60,9 +60,10 @@ def get_core(view: ServiceView) -> Core:
     return view.core
 
 
-def get_copy(view: ServiceView) -> FrozenCore:
-    """A copy of the core, to be read only. Raises RefusalError where the service has not begun."""
-    copy = view.frozen()
+def get_copy(view: ServiceView, spares: Spares | None = None) -> FrozenCore:
+    """A copy of the core, to be read only. Raises RefusalError where the service has not begun.
+    `spares`: one of them is written over."""
+    copy = view.frozen(None if spares is None else spares.pop())
     if copy is None:
         raise _not_begun(view)
     return copy
@@ -72,13 +73,16 @@ def _not_begun(view: ServiceView) -> RefusalError:
     return RefusalError(ErrorKind.UNAVAILABLE, view.trouble or "the service has not begun")
 
 
-def take_standing(view: ServiceView, caller: Caller, now: int) -> Standing:
-    """Copies what there is now. In the loop's thread, quickly. Raises RefusalError."""
+def take_standing(
+    view: ServiceView, caller: Caller, now: int, spares: Spares | None = None
+) -> Standing:
+    """Copies what there is now. In the loop's thread, quickly. Raises RefusalError. `spares`:
+    as `get_copy` has it."""
     machines = view.records.machines.items()
     return Standing(
         time=max(now, view.records.time),
         seq=view.records.seq,
-        copy=get_copy(view),
+        copy=get_copy(view, spares),
         watch=None if view.watch is None else view.watch.frozen(),
         resting=frozenset(name for name, one in machines if one.quarantine is not None),
         otherwise=told_otherwise(view.records, caller),

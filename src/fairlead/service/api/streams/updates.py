@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import thread_time
 
+from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.streams.feed import Feed
 from fairlead.service.api.streams.standing import Standing, in_thread
 from fairlead.service.requests import Caller, Role
@@ -76,8 +77,10 @@ class Frame:
 class Updates:
     """The audiences that there are. In the server's thread."""
 
-    def __init__(self, feed: Feed, clock: Callable[[], float], *, threads: bool) -> None:
-        self._feed, self._clock, self._threads = feed, clock, threads
+    def __init__(
+        self, feed: Feed, clock: Callable[[], float], spares: Spares, *, threads: bool
+    ) -> None:
+        self._feed, self._clock, self._spares, self._threads = feed, clock, spares, threads
         self._audiences: dict[tuple[Role, str | None, bool], Audience] = {}
 
     def __len__(self) -> int:
@@ -89,7 +92,7 @@ class Updates:
         key = caller.role, caller.tenant, shares
         if key not in self._audiences:
             self._audiences[key] = Audience(
-                self._feed, self._clock, shares=shares, threads=self._threads
+                self._feed, self._clock, self._spares, shares=shares, threads=self._threads
             )
         audience = self._audiences[key]
         audience.readers += 1
@@ -106,9 +109,16 @@ class Audience:
     and the others wait for it."""
 
     def __init__(
-        self, feed: Feed, clock: Callable[[], float], *, shares: bool, threads: bool
+        self,
+        feed: Feed,
+        clock: Callable[[], float],
+        spares: Spares,
+        *,
+        shares: bool,
+        threads: bool,
     ) -> None:
-        self._feed, self._clock, self._shares, self._threads = feed, clock, shares, threads
+        self._feed, self._clock, self._spares = feed, clock, spares
+        self._shares, self._threads = shares, threads
         self._making = asyncio.Lock()
         self._frame: Frame | None = None
         self._pause = FOLLOWS
@@ -140,6 +150,7 @@ class Audience:
             if found is None:
                 return None
             shares, audit, took = await in_thread(self._threads, lambda: _timed(found))
+            self._spares.put(found.copy)  # what is told was made of it, and nobody else has it
             cost = took if self._threads else 0.0  # repeatable where it must be
             shown = await hide(audit)
             if shown is None:
