@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -71,9 +73,24 @@ def without_extras(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def command(line: str) -> str:
-    """Code that runs `fairlead` with these words and ends as it ends."""
-    return f"from fairlead.cli.main import main\nsys.exit(main({line.split()!r}))"
+COMMANDS = """
+import io, json
+from contextlib import redirect_stderr, redirect_stdout
+from fairlead.cli.main import main
+for line in {lines!r}:
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main(line.split())
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+"""Runs commands one after another. What is hidden is hidden from each: none leaves to the next
+what it could not import."""
+
+
+def said(lines: Iterable[str], folder: Path) -> list[tuple[int, str, str]]:
+    """How each command ends, and what it prints on stdout and stderr."""
+    done = without_extras(COMMANDS.format(lines=list(lines)), folder)
+    assert done.returncode == 0, done.stderr
+    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> None:
@@ -85,14 +102,13 @@ def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> No
         assert not any(each.startswith(name) for each in TABLE["dependencies"])
 
 
-@pytest.mark.parametrize("line", ASKED)
-def test_a_command_names_the_extra_that_it_needs(line: str, tmp_path: Path) -> None:
+def test_a_command_names_the_extra_that_it_needs(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "oidc.yaml").write_text(OIDC, encoding="utf-8")
-    done = without_extras(command(line), tmp_path)
-    assert done.returncode == 2, done.stderr
-    assert f"pip install 'fairlead[{ASKED[line]}]'" in done.stderr
-    assert done.stdout == ""
+    for (line, extra), (code, out, err) in zip(ASKED.items(), said(ASKED, tmp_path), strict=True):
+        assert code == 2, f"{line}: {err}"
+        assert f"pip install 'fairlead[{extra}]'" in err, line
+        assert out == "", line
 
 
 @pytest.mark.parametrize(
@@ -108,7 +124,6 @@ def test_python_names_the_extra_that_it_needs(code: str, extra: str, tmp_path: P
     assert f"fairlead[{extra}]" in done.stderr
 
 
-@pytest.mark.parametrize("line", FIRST_STEPS)
-def test_what_the_readme_shows_first_needs_no_extra(line: str, tmp_path: Path) -> None:
-    done = without_extras(command(line), tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_what_the_readme_shows_first_needs_no_extra(tmp_path: Path) -> None:
+    for line, (code, _, err) in zip(FIRST_STEPS, said(FIRST_STEPS, tmp_path), strict=True):
+        assert code == 0, f"{line}: {err}"

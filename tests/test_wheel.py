@@ -97,14 +97,15 @@ def asked_for(wheel: Distribution, extras: tuple[str, ...]) -> dict[str, Distrib
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that holds the wheel, what it asks for, and the extras for
-    simulations. What it asks for is in the environment of the tests: it is linked, not unpacked
-    again."""
+    simulations. What it asks for is in the environment of the tests, and so is pip: they are
+    linked and used, not unpacked again."""
 
     def install(there: Path) -> None:
-        run(sys.executable, "-m", "venv", there / "venv", cwd=there)
+        run(sys.executable, "-m", "venv", "--without-pip", there / "venv", cwd=there)
         python = there / "venv" / PROGRAMS / "python"
         options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-deps")
-        run(python, "-m", "pip", "install", *options, wheel, cwd=there)
+        pip = (sys.executable, "-m", "pip", "--python", python)
+        run(*pip, "install", *options, wheel, cwd=there)
         packages = Path(run(python, "-c", PACKAGES, cwd=there).strip())
         (itself,) = distributions(name="fairlead", path=[str(packages)])
         for each in asked_for(itself, ("report", "simulation")).values():

@@ -28,6 +28,8 @@ from fairlead.client.errors import ServiceError, UnreachableError
 from fairlead.service.journal.places import open_reader
 from fairlead.wire.jobs import JobState
 from tests.ports import kept_port
+from tests.surroundings import without_service
+from tests.zygote.forked import Forked
 
 CLUSTER = """\
 machines:
@@ -75,17 +77,19 @@ TASKS, RAN_THROUGH = 24, 5
 @dataclass
 class Killing:
     """A service that is killed and started again, and what was asked of it. `kills`: of which
-    processes when, in nanoseconds; `shims`: the tasks whose shells were killed."""
+    processes when, in nanoseconds; `shims`: the tasks whose shells were killed; `seen`: whether
+    clients see the next one start, and it may be killed meanwhile."""
 
     folder: Path
     random: Random
     port: int
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[str] | None = None
     kills: list[tuple[Victim, int]] = field(default_factory=list)
     shims: Counter[tuple[int, int]] = field(default_factory=Counter)
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
+    seen: bool = False
     enough: bool = False
     ended_by_itself: str = ""
 
@@ -116,14 +120,19 @@ class Killing:
         return found
 
     def start(self) -> None:
-        """Starts it; it is not waited for."""
+        """Starts it; it is not waited for. One that is seen imports all it needs, and requests come
+        meanwhile. Any other is forked from a warm interpreter: ready sooner, and the same from
+        then on."""
         words = ("--cluster", "cluster.yaml", "--state", "state", "--no-auth", "--log", "off")
         address = ("--listen", f"127.0.0.1:{self.port}")
         with (self.folder / "said").open("ab") as said:
-            # Not forked from a warm one: while it imports, requests come and are not answered.
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "fairlead", "serve", *words, *address],
+            program = ["fairlead", "serve", *words, *address]
+            begin: type[subprocess.Popen[str]] = subprocess.Popen if self.seen else Forked
+            self.process = begin(
+                [sys.executable, "-m", *program] if self.seen else program,
                 cwd=self.folder,
+                env=without_service(),
+                encoding="utf-8",
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -215,30 +224,34 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
     (folder / "lines").touch()
     with kept_port() as port:
         killing = Killing(folder, Random(seed), port)
-        kill_again_and_again(killing, kills)
-        return ended(killing)
+
+        def stop(*_: object) -> None:
+            killing.enough = True
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            kill_again_and_again(killing, kills)
+            return ended(killing)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def kill_again_and_again(killing: Killing, kills: int) -> None:
     """Kills the service so often, while jobs come."""
     number = 0
-
-    def stop(*_: object) -> None:
-        killing.enough = True
-
-    signal.signal(signal.SIGINT, stop)
     began, starts = time.monotonic(), 0
     while killing.goes_on(kills):
+        killing.seen = killing.random.random() >= 0.8
         killing.start()
         starts += 1
         if starts % TOLD == 0:
             passed = time.monotonic() - began
             sys.stderr.write(f"{len(killing.kills)} of {kills} kills in {passed:.0f} s\n")
-        if killing.random.random() < 0.8:
+        if killing.seen:
+            life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
+        else:
             wait_until_ready(killing)
             life = killing.random.uniform(0.0, 4.0)
-        else:
-            life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
         until = time.monotonic() + life
         while time.monotonic() < until and killing.is_there():
             if killing.random.random() < 0.5 and len(killing.waiting) < 5:
@@ -253,6 +266,7 @@ def kill_again_and_again(killing: Killing, kills: int) -> None:
 
 def ended(killing: Killing) -> dict[str, Any]:
     """What came of everything, once a last service had the time to bring it to its end."""
+    killing.seen = False
     killing.start()
     end = time.monotonic() + AT_MOST
     while (killing.waiting or not is_over(killing)) and time.monotonic() < end:

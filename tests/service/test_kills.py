@@ -3,16 +3,11 @@ result, the one it had."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.surroundings import without_service
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.service.kills import run
 
 KILLS = 6
 """Each kind of kill is among them at least once; `./check search` makes hundreds."""
@@ -20,11 +15,7 @@ KILLS = 6
 
 @pytest.mark.slow
 def test_kills_of_the_service_lose_nothing_and_double_nothing(tmp_path: Path, cases: int) -> None:
-    program = [sys.executable, "-m", "tests.service.kills", str(tmp_path), "1", str(KILLS * cases)]
-    env = without_service() | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    done = subprocess.run(program, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
+    seen = run(tmp_path, 1, KILLS * cases)
     assert seen["wrong"] == []
     # Nothing was tested where nothing of it happened.
     assert seen["kills"] >= KILLS * cases

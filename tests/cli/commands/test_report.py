@@ -33,10 +33,11 @@ def test_the_report_is_written_beside_the_runs(
 def test_a_report_is_made_anew_with_the_same_bytes(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = []
-    for _ in range(2):
-        run(capsys, "report", str(folder), "--out", str(tmp_path))
-        found.append({file.name: file.read_bytes() for file in tmp_path.iterdir()})
+    made = folder / "report"
+    if not (made / "index.html").exists():  # that test was another process's
+        run(capsys, "report", str(folder))
+    run(capsys, "report", str(folder), "--out", str(tmp_path))
+    found = [{file.name: file.read_bytes() for file in out.iterdir()} for out in (made, tmp_path)]
     assert found[0] == found[1]
 
 

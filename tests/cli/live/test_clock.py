@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +16,9 @@ from fairlead.client import Client, wait_for
 from fairlead.model.job import Job
 from fairlead.service.journal.places import open_reader
 from tests.cli.live.place import PATIENCE, Served, environment, serving, until
+from tests.zygote.forked import Forked
 
 DAYS = 86_400 * 10**9
-
-WITH_CLOCK = """
-import os, sys, time
-clock = time.time_ns
-time.time_ns = lambda: clock() + ({off} if os.path.exists({when!r}) else 0)
-from fairlead.cli.main import main
-sys.exit(main(sys.argv[1:]))
-"""
 
 
 def client_of(served: Served) -> Client:
@@ -80,16 +72,14 @@ def test_a_start_with_a_wrong_clock_is_refused_and_forgets_nothing(
 def with_clock(folder: Path, off: int, when: Path, *words: str) -> Iterator[Client]:
     """A service with the state in that folder, whose clock is off as long as a file is there; what
     it writes is in `log`."""
-    script = WITH_CLOCK.format(off=off, when=str(when))
     state = folder / "state"
+    clocked = ("tests.cli.live.clocked", str(off), str(when))
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-c", script, "serve", "--listen", "127.0.0.1:0"),
-                *("--state", str(state), *words),
-            ],
+        process = Forked(
+            [*clocked, "serve", "--listen", "127.0.0.1:0", "--state", str(state), *words],
             cwd=folder,
             env=environment(folder),
+            encoding="utf-8",
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

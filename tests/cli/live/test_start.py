@@ -18,6 +18,7 @@ import pytest
 
 from tests.cli.live.place import environment, until
 from tests.transcripts import ROOT
+from tests.zygote.forked import Forked, finished
 
 PATIENCE = 300.0
 """Seconds until the example shows something: the first start on a machine compiles the core."""
@@ -94,16 +95,8 @@ def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
 
 @pytest.mark.slow
 def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "fairlead", "start", "--for", "15s"],
-        cwd=tmp_path,
-        env=start_in(tmp_path),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=PATIENCE,
-    )
+    words = ["fairlead", "start", "--for", "9s"]  # a line every other second
+    done = finished(words, tmp_path, start_in(tmp_path), PATIENCE)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     lines = [line for line in done.stdout.splitlines() if re.match(r" *\d+ s  vision", line)]
@@ -115,8 +108,8 @@ def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
 
 def example_at_work(folder: Path) -> subprocess.Popen[str]:
     """The example in a pipe, once tasks run."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fairlead", "start", "--for", "1000s"],
+    process = Forked(
+        ["fairlead", "start", "--for", "1000s"],
         cwd=folder,
         env=start_in(folder),
         stdin=subprocess.DEVNULL,

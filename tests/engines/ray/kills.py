@@ -50,6 +50,7 @@ class RayKilling(Killing):
                     *("--log", "off", "--listen", f"127.0.0.1:{self.port}"),
                 ],
                 cwd=self.folder,
+                encoding="utf-8",
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,

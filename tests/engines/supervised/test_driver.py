@@ -72,7 +72,7 @@ class RemoteBed(LocalBed):
 def remote_bed(tmp_path: Path) -> Iterator[RemoteBed]:
     bed = RemoteBed(tmp_path)
     yield bed
-    engine = bed.engine()
+    engine = LocalBed.engine(bed)  # without a driver: nothing is shown by it any more
     engine.reconcile([], 99)  # nothing is expected: all that runs is stopped
 
     def gone() -> bool:

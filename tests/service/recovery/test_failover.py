@@ -255,17 +255,16 @@ def test_a_try_to_lead_that_somebody_holds_up_or_a_full_disk_forgets_nothing(
 
 
 def test_one_in_the_background_says_that_it_follows_and_whom(database: str, tmp_path: Path) -> None:
-    words = ("--cluster", "cluster.yaml", "--journal", database, "--listen", "127.0.0.1:0")
+    words = ("--cluster", "cluster.yaml", "--journal", database)
     (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
-    try:
-        first = fairlead(tmp_path, "serve", *words, "--state", "a", "--detach")
-        assert first.stdout.startswith("serving on http://"), first.stderr
-        leader = (tmp_path / "a" / "address").read_text().strip()
-        second = fairlead(tmp_path, "serve", *words, "--state", "b", "--detach")
-        assert second.stdout.startswith(f"following the service that leads at {leader}; reads")
-    finally:
-        for name in ("b", "a"):
-            stopped = fairlead(tmp_path, "stop", "--state", name)
+    with serving(tmp_path, *words) as one:
+        unseen = ("--listen", "127.0.0.1:0", "--state", "b", "--detach")
+        other = fairlead(tmp_path, "serve", *words, *unseen)
+        try:
+            said = f"following the service that leads at {one.url}; reads"
+            assert other.stdout.startswith(said), other.stderr
+        finally:
+            stopped = fairlead(tmp_path, "stop", "--state", "b")
             assert stopped.returncode == 0, stopped.stderr
 
 

@@ -134,7 +134,7 @@ def conserved(workload: Workload, result: Result, jobs: JobRecords, tasks: TaskR
 
 
 def test_the_seed_decides_what_fails_and_nothing_else_does() -> None:
-    workload = generate("tsf-study(machines=20, jobs=60, tasks=600)", 3)
+    workload = generate("tsf-study(machines=20, jobs=20, tasks=200)", 3)
     options = Options(failures=Failures(24 * 3600 * SECOND, 600 * SECOND))
     results = [
         simulate(workload, seed=seed, options=options, sinks=sinks)

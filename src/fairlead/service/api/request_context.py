@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from time import time_ns
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
@@ -64,7 +64,7 @@ BUSY = "of this sender take the loop's time"
 
 def wall_clock() -> int:
     """Microseconds since 1970."""
-    return time_ns() // 1000
+    return time.time_ns() // 1000
 
 
 @dataclass

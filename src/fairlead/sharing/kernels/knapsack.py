@@ -71,9 +71,9 @@ def _search(
     """Does what `search` says, with the jobs in this order."""
     jobs, resources = demand.shape
     left = np.zeros((jobs + 1, resources), np.int64)
-    left[0] = capacity
     purse = np.zeros(jobs + 1)  # what is left, at these prices
-    for r in range(resources):
+    for r in range(resources):  # assigning a row to a row takes 2 s to compile
+        left[0, r] = capacity[r]
         purse[0] += price[r] * capacity[r]
     has = np.zeros(jobs + 1)
     chosen = np.zeros(jobs, np.int64)
