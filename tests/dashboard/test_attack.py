@@ -72,6 +72,11 @@ def test_names_of_all_kinds_are_text_and_fit_a_telephone(
         expect(page.locator(f"main {shown}").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, view
         assert page.locator("main b", has_text="bold").filter(has_not_text="<b>").count() == 0, view
+    # A cell of four lines keeps how many tasks whoever is in the way runs, whatever its name.
+    held = {"cause": "held", "able": 12471, "machines": "", "lacking": {"cpu": 1}}
+    told = "held => import('/dashboard/views/causes.js').then(({ brief }) => brief(held))"
+    cell = page.evaluate(told, {**held, "counts": {"b": 1140, LONG: 5554}})
+    assert cell.startswith(f"waits for cpu on 12471 machines: {'x' * 12}… runs most: 5554 tasks")
     page.goto(f"{place.url}/#time?tenant={LONG}")
     expect(page.locator("main figcaption", has_text=LONG)).to_be_visible(timeout=90_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -49,6 +49,8 @@ def test_the_water_rises_level_by_level(generations: str, open_page: Opened) -> 
         slider.press("ArrowLeft")
     shown.get_by_label("resource").select_option("cpu")
     assert "cpu" in (shown.locator(".vessels svg").get_attribute("aria-label") or "")
+    shown.get_by_label("resource").select_option("gpu")
+    assert "24 gpu · gpu-model h100" in shown.locator(".vessels").text_content()  # none is cut
 
 
 def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) -> None:
@@ -162,7 +164,7 @@ def test_the_page_is_not_written_over_its_input(
 
 def test_policies_are_drawn_side_by_side(tmp_path: Path, open_page: Opened) -> None:
     file = tmp_path / "comparison.html"
-    words = ["--policies", "tsf,drf,market", "--html", str(file)]
+    words = ["--policies", "tsf,drf,market,kdf(k=9)", "--html", str(file)]
     assert main(["compare", *GENERATIONS, *words]) == Exit.OK
     shown = open_page(file.as_uri(), width=360)
     assert shown.evaluate("document.documentElement.scrollWidth") <= 360
@@ -170,6 +172,12 @@ def test_policies_are_drawn_side_by_side(tmp_path: Path, open_page: Opened) -> N
     assert "pretrain" in rows.first.inner_text()  # under drf it changes most
     assert "+42.1%" in rows.first.inner_text()
     assert shown.locator(".water .story").inner_text().startswith("Level 4 of 4")
+    assert "3 more reasons" in shown.locator(".warning", has_text="kdf(k=9) cannot").inner_text()
+    chosen = shown.locator(".chosen-policy").bounding_box()
+    drawn = shown.locator(".chosen-policy + div").bounding_box()
+    assert chosen is not None
+    assert drawn is not None
+    assert chosen["y"] + chosen["height"] <= drawn["y"]  # warnings that stand there are not covered
     shown.get_by_label("Drawn").select_option(label="market")
     assert shown.locator(".water .story").count() == 0  # a mechanism fills no levels
     assert "Policy market" in shown.locator(".shares").inner_text()
@@ -190,6 +198,8 @@ def test_verdicts_are_drawn_with_what_shows_them(
     assert shown.locator(".verdicts .stops").count() == len(broken)
     assert shown.locator(".violations article").count() == len(broken)
     assert broken[0]["sentence"] in shown.locator(".violations").inner_text()
+    # What is said of one policy alone is not read as said of all.
+    expect(shown.locator("li", has_text="envy-freeness (drf): ")).to_have_count(1)
     assert barred(shown) == []
 
 

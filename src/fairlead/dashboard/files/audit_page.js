@@ -56,12 +56,16 @@ function violation({ policy, property, sentence, before, after, unit, others }) 
   );
 }
 
-/** Each note once, with what it is about. */
+/** Each note once, with what it is about: of which policies, where it is not of all. */
 function remarks() {
-  /** @type {Map<string, Set<string>>} */
+  /** @type {Map<string, {about: Set<string>, under: Set<string>}>} */
   const found = new Map();
-  for (const { note, property } of shown.findings) if (note) found.set(note, (found.get(note) ?? new Set()).add(property));
-  return [...found].map(([note, about]) => html("li", {}, `${[...about].join(", ")}: ${note}`));
+  for (const { note, property, policy } of shown.findings) {
+    if (!note) continue;
+    const { about, under } = found.get(note) ?? { about: new Set(), under: new Set() };
+    found.set(note, { about: about.add(property), under: under.add(policy) });
+  }
+  return [...found].map(([note, { about, under }]) => html("li", {}, `${[...about].join(", ")}${under.size < policies.length ? ` (${[...under].join(", ")})` : ""}: ${note}`));
 }
 
 const notes = [...shown.notes.map((note) => html("li", {}, note)), ...remarks()];

@@ -6,7 +6,7 @@ import { bottlenecks } from "./bottlenecks.js";
 import { coloured, swatch } from "./colours.js";
 import { html, svg } from "./draw.js";
 import { fairShares } from "./fair_shares.js";
-import { amount, percent } from "./numbers.js";
+import { amount, counted, percent } from "./numbers.js";
 import { water } from "./water.js";
 
 /**
@@ -73,6 +73,16 @@ function cells({ job, policy, tasks, change }, index, most, fill) {
   return [html("td", { class: "bar short" }, bar), html("td", { class: "number" }, amount(tasks)), html("td", { class: less ? "number stops" : "number" }, word)];
 }
 
+/** Why a policy is not there: the first reason, and behind it the others, which may be one of each job. @param {string} policy @param {string[]} reasons */
+function refusal(policy, [reason, ...others]) {
+  return html(
+    "div",
+    { class: "warning" },
+    html("p", {}, `${policy} cannot be applied: ${reason}`),
+    others.length ? html("details", {}, html("summary", {}, `${counted(others.length, "more reason")}`), html("ul", {}, ...others.map((one) => html("li", {}, one)))) : null,
+  );
+}
+
 const choice = html(
   "select",
   { onchange: () => draw() },
@@ -93,7 +103,7 @@ function draw() {
 const [first] = shown.policies;
 main.append(
   patterns,
-  ...shown.policies.flatMap(({ policy, refused }) => (refused ? [html("p", { class: "warning" }, `${policy} cannot be applied: ${refused.join("; ")}`)] : [])),
+  ...shown.policies.flatMap(({ policy, refused }) => (refused ? [refusal(policy, refused)] : [])),
   html(
     "section",
     { class: "comparison" },

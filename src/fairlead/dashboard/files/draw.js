@@ -75,6 +75,11 @@ export function renew(element, ...children) {
 /** What measures texts of drawings, in the font of the page. */
 const ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 
+/** Pixels of a name's letters, and of others by their class: as the style has them. */
+const NAME = 13;
+/** @type {Record<string, number>} */
+const SIZES = { small: 11.5, inside: 12 };
+
 /** Letters without which a name that was cut says nothing. */
 const LEAST = 4;
 
@@ -86,7 +91,7 @@ const LEAST = 4;
  * @param {Record<string, unknown>} attributes
  */
 export function label(text, width, attributes) {
-  ruler.font = "13px system-ui, sans-serif"; // of names; others are smaller
+  ruler.font = `${SIZES[String(attributes.class)] ?? NAME}px system-ui, sans-serif`;
   let shown = text;
   while (shown && ruler.measureText(shown).width > width) {
     const room = Math.floor((shown.length * width) / ruler.measureText(shown).width);

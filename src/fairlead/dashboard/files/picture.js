@@ -24,16 +24,16 @@ export function called(tenant) {
 const LONGEST = 24;
 const FEW = 5;
 
-/** A name as sentences have it: of one that is long, its beginning. @param {string | null} tenant */
-export function short(tenant) {
+/** A name as sentences have it: of one that is long, its beginning. @param {string | null} tenant @param {number} [longest] */
+export function short(tenant, longest = LONGEST) {
   const name = called(tenant);
-  return name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
+  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }
 
 /** Some names, and how many more there are. @param {(string | null)[]} tenants @param {number} [most] */
 export function few(tenants, most = FEW) {
   const rest = tenants.length - most;
-  return `${tenants.slice(0, most).map(short).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return `${tenants.slice(0, most).map((tenant) => short(tenant)).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /**

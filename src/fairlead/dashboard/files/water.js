@@ -173,7 +173,8 @@ function drawn(picture, there, resource, level, full, paint, width, numbered) {
     const wide = Math.min(Math.max(size * perUnit, NARROWEST), width - 4);
     if (x > 2 && x + wide > width) [x, y] = [2, y + high + foot + 14];
     parts.push(vessel(picture, index, resource, level, paint, full.has(index), { x, y, wide, high }));
-    const room = Math.max(wide + GAP - 6, 40);
+    // Nothing stands beside the last one.
+    const room = place === there.length - 1 ? width - x : Math.max(wide + GAP - 6, 40);
     parts.push(
       label(numbered ? String(place + 1) : each.machines, room, { x, y: y + high + 18, class: "name" }),
       numbered ? null : label(`${amount(size)} ${resource}${each.labels.length ? ` · ${each.labels[0]}` : ""}`, room, { x, y: y + high + 34, class: "small" }),

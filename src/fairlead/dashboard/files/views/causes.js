@@ -10,8 +10,10 @@ import { short } from "../picture.js";
  *   lacking: Record<string, number>, able: number, machines: string, tasks?: number, sentence: string}} Kept
  */
 
-/** Names that there is room for. */
-const NAMED = 3;
+/** Names that there is room for, and their letters: in a sentence, and in a cell of few lines, which
+ * would else cut off how many tasks they run. There the place stands just before. */
+const SENTENCE = { names: 3, letters: 24, there: " there" };
+const CELL = { names: 1, letters: 13, there: "" };
 
 /**
  * The resources that are lacking on most machines: what somebody is short of.
@@ -32,24 +34,25 @@ export function where(kept) {
 }
 
 /**
- * The cause in few words, with of what and where.
+ * The cause in few words, with of what and where: for a cell.
  * @param {Kept} kept
  */
 export function brief(kept) {
   const place = where(kept);
-  return `${place ? `waits for ${place}: ` : ""}${because(kept)}`;
+  return `${place ? `waits for ${place}: ` : ""}${because(kept, CELL)}`;
 }
 
 /**
  * The cause in few words.
  * @param {Kept} kept
+ * @param {typeof SENTENCE} [room]
  */
-export function because(kept) {
+export function because(kept, room = SENTENCE) {
   const names = Object.entries(kept.counts).sort(([, a], [, b]) => b - a);
-  if (kept.cause === "held") return `${holders(names)} there beyond what is guaranteed`;
+  if (kept.cause === "held") return `${holders(names, room)}${room.there} beyond what is guaranteed`;
   if (kept.cause === "other_jobs") {
     const own = names.every(([name]) => name === kept.tenant);
-    return own ? `other jobs of its own have ${counted(sum(names), "task")} there too many` : `jobs there have more than their part (${holders(names)}), mostly of tenants that in all have no more`;
+    return own ? `other jobs of its own have ${counted(sum(names), "task")} there too many` : `jobs there have more than their part (${holders(names, room)}), mostly of tenants that in all have no more`;
   }
   if (kept.cause === "stopping") return `${counted(sum(names), "task")} there being stopped`;
   if (kept.cause === "pieces") return "what is left is in parts that hold no task";
@@ -58,10 +61,11 @@ export function because(kept) {
   return at < 0 ? kept.sentence : kept.sentence.slice(at + 2);
 }
 
-/** @param {[string, number][]} names */
-function holders(names) {
-  const shown = names.slice(0, NAMED).map(([name, count], index) => `${short(name)} ${index ? count : `runs ${counted(count, "task")}`}`);
-  const rest = sum(names.slice(NAMED));
+/** Who runs how many; with room for one name, who runs most. @param {[string, number][]} names @param {typeof SENTENCE} room */
+function holders(names, room) {
+  const most = room.names === 1 && names.length > 1;
+  const shown = names.slice(0, room.names).map(([name, count], index) => `${short(name, room.letters)} ${index ? count : `runs ${most ? "most: " : ""}${counted(count, "task")}`}`);
+  const rest = most ? 0 : sum(names.slice(room.names));
   return `${shown.join(", ")}${rest ? ` and others ${rest}` : ""}`;
 }
 
