@@ -106,7 +106,16 @@ def _measure(state: Path, seconds: float, attacks: list[str], *, markdown: bool)
             loud.kill()
             loud.wait()
         time.sleep(2)
+    _end(address, admin)
     _show(rows, markdown=markdown)
+
+
+def _end(address: str, token: str) -> None:
+    """Ends what runs, which would outlive the service."""
+    while running := json.loads(_ask(address, token, "GET", "/v1/jobs?state=running"))["jobs"]:
+        names = [f"{job['tenant']}/{job['name']}" for job in running]
+        _ask(address, token, "POST", "/v1/cancel", {"jobs": names})
+        time.sleep(0.5)
 
 
 def _certificate(folder: Path) -> list[str]:
