@@ -20,15 +20,15 @@ from fairlead.scheduling.reading.line import line_of
 from fairlead.scheduling.state.ids import Unit
 from tests.engines.slurm.test_viewing import NODES, job, running, seen
 
-LICENCE = {"beyond": ("licence matlab:1",)}
-WHOLE = {"beyond": ("--exclusive",)}
+LICENCE: dict[str, Any] = {"beyond": ("licence matlab:1",)}
+WHOLE: dict[str, Any] = {"beyond": ("--exclusive",)}
 GPUS = tuple(
     SlurmNode(
         f"g{i}", 8 * i, 8000, ("x",), (Gres("gpu", model, 2),), ("main",), frozenset({"IDLE"}), ""
     )
     for i, model in ((1, "a100"), (2, "h100"))
 )
-TURNS = 24
+TURNS = 18
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,9 @@ TURNS = 24
 def test_what_can_be_read_of_it_counts(row: SlurmJob, gang: int, cpus: int, gpus: int) -> None:
     found = rough_request_of(row, GPUS)
     demand = dict(found.demand)
-    assert (found.gang, demand["cpu"], demand.get("gpu", Fraction(0))) == (gang, cpus, gpus)
+    assert found.gang == gang
+    assert demand["cpu"] == cpus
+    assert demand.get("gpu", Fraction(0)) == gpus
 
 
 def test_it_waits_and_runs_as_the_same_job_and_why_says_what_is_not_understood() -> None:
@@ -123,7 +125,7 @@ def _starts(wishes: dict[str, Any]) -> list[int]:
         at = _first(viewer, [*waiting, *begun])
         row = next(each for each in waiting if str(each.number) == at)
         waiting.remove(row)
-        more = {"node_list": node, "running_on": 1, "started": 50}
+        more: dict[str, Any] = {"node_list": node, "running_on": 1, "started": 50}
         begun.append(replace(row, state="RUNNING", **more))
         found.append(row.number)
         waiting.append(job(TURNS + number, cpus=8, user="bob"))
