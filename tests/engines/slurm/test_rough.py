@@ -28,7 +28,7 @@ GPUS = tuple(
     )
     for i, model in ((1, "a100"), (2, "h100"))
 )
-TURNS = 18
+TURNS = 14
 
 
 @pytest.mark.parametrize(

@@ -78,10 +78,10 @@ def _whole(
 ) -> Request:
     """The request of whole nodes: the largest that it has, or of one that waits the least that it
     may get."""
-    has = [dict(machine_of(node).capacity) for node in nodes if node.name in own]
+    has = _kinds_of([node for node in nodes if node.name in own])
     count, at = job.running_on, -1
     if not has:
-        may = [dict(machine_of(node).capacity) for node in request.allowed(nodes)]
+        may = _kinds_of(request.allowed(nodes))
         asked = {kind: ceil(amount * request.gang) for kind, amount in request.demand}
         most = {kind: max((int(each.get(kind, 0)) for each in may), default=0) for kind in asked}
         if not all(most.values()):
@@ -100,3 +100,9 @@ def _whole(
         gang=count,
         spread=count > 1,
     )
+
+
+def _kinds_of(nodes: Sequence[SlurmNode]) -> list[dict[str, Fraction]]:
+    """What each has, of many that have the same once."""
+    alike = {(node.cpus, node.memory, node.gres): node for node in nodes}
+    return [dict(machine_of(node).capacity) for node in alike.values()]
