@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Sequence
@@ -153,6 +154,17 @@ def dealt(tests: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
         order += first[:size] + others[:more]
         del others[:more]
     return order
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """What is collected stays to the end: no garbage is looked for in it, now or later."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

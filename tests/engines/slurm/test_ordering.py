@@ -282,7 +282,7 @@ class TestReal:
         watch.until(lambda: bool(watch.where(first)))
         mine = [sbatch(None), sbatch(None, "--array=1-3")]
         held = sbatch(None, "--hold")
-        theirs = [sbatch("nobody"), sbatch("nobody")]
+        theirs = [sbatch("nobody", "--contiguous"), sbatch("nobody")]  # the first not understood
         # Who holds nothing is first; then they take turns.
         wanted = [theirs[0], mine[0], theirs[1], mine[1]]
 

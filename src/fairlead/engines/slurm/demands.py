@@ -93,7 +93,7 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
         raise NotUnderstoodError(", ".join(job.beyond))
     if job.features:
         matches(job.features, ())  # says what it cannot read
-    gang, spread = _parts(job)
+    gang, spread = parts_of(job)
     demand = {"cpu": Fraction(job.cpus, gang), "memory": Fraction(job.memory * 2**20, gang)}
     models: set[str] = set()
     for times, wanted in ((Fraction(1, gang), job.per_job), (_nodes(job, gang), job.per_node)):
@@ -112,7 +112,7 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
     if any(amount.denominator > 1 for kind, amount in demand.items() if kind != "memory"):
         raise NotUnderstoodError("its nodes get unequal parts")
     where = [Requirement("gpu-model", Operator.EQUAL, (model,)) for model in sorted(models)]
-    machines = _listed(job, gang, spread)
+    machines = listed(job, gang, spread)
     simple = "|" not in job.features and "(" not in job.features and _is_enough(job, nodes)
     if simple and len(job.partitions) == 1:
         names = [name for name in re.split(r"[&,]", job.features) if name]
@@ -152,7 +152,7 @@ def _is_enough(job: SlurmJob, nodes: Sequence[SlurmNode]) -> bool:
     )
 
 
-def _parts(job: SlurmJob) -> tuple[int, bool]:
+def parts_of(job: SlurmJob) -> tuple[int, bool]:
     """The number of equal parts that start together, and whether each is on a node of its own."""
     if job.nodes > 1:
         return job.nodes, True
@@ -165,7 +165,7 @@ def _nodes(job: SlurmJob, gang: int) -> Fraction:
     return Fraction(max(1, job.nodes), gang)
 
 
-def _listed(job: SlurmJob, gang: int, spread: bool) -> tuple[str, ...] | None:
+def listed(job: SlurmJob, gang: int, spread: bool) -> tuple[str, ...] | None:
     """The nodes that it names, where these are all that it may use."""
     if not job.required:
         return None

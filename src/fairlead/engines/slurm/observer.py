@@ -41,9 +41,10 @@ class Observer:
         asked: Ask = ask,
         cluster: Callable[[], str] = lambda: "",
         identity: str | None = None,
+        viewer: Viewer | None = None,
     ) -> None:
         self._every, self._reader, self._cluster = every / SECOND, Reader(asked), cluster
-        self._viewer = Viewer()
+        self._viewer = viewer or Viewer()
         self._lock = Lock()
         self._todo, self._closed = Event(), False
         self._wake: Callable[[], None] = lambda: None

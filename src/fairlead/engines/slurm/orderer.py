@@ -12,6 +12,7 @@ from fairlead.engines.slurm.observer import Observer
 from fairlead.engines.slurm.ordering import SPACE, Factors, factors_for, write_factors
 from fairlead.engines.slurm.reading.commands import ask
 from fairlead.engines.slurm.reading.reader import Ask
+from fairlead.engines.slurm.viewing import Viewer
 
 FOREMOST = 1000
 """Jobs that are put into order: Slurm looks at fewer of its queue (`bf_max_job_test` is 500), and
@@ -40,7 +41,8 @@ class Orderer(Observer):
         self._line: tuple[str, ...] = ()
         self._known: dict[str, int] = {}
         self._refusal = ""
-        super().__init__(every, asked, cluster, identity)
+        # What is not understood has its turn, too: without a factor it would come after all others.
+        super().__init__(every, asked, cluster, identity, Viewer(roughly=True))
 
     def order(self, jobs: Sequence[str]) -> None:
         with self._lock:

@@ -15,6 +15,7 @@ from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
 from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_of
 from fairlead.engines.slurm.reading.parse import elements_of
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
+from fairlead.engines.slurm.rough import rough_request_of
 from fairlead.engines.slurm.translation import (
     RUNNING,
     Places,
@@ -40,6 +41,10 @@ DELAYED = "BeginTime"
 """Slurm's reason for a job that it gave back to the queue: it waits two minutes before it may start
 again. It claims its share meanwhile, and goes on as the job that it was."""
 
+UNEQUAL = "how its tasks lie on its nodes"
+
+ROUGH = "counts by the CPUs, memory and devices that can be read of it"
+
 _CAUSES: Mapping[str, tuple[Cause | None, str]] = {
     "TIMEOUT": (Cause.TIME_LIMIT, ""),
     "OUT_OF_MEMORY": (Cause.MEMORY, ""),
@@ -51,6 +56,14 @@ _CAUSES: Mapping[str, tuple[Cause | None, str]] = {
     "BOOT_FAIL": (None, "a node did not boot"),
 }
 """Slurm's states of jobs that ended otherwise than by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a row asks for. `why` it is not understood; then `request` is rough, or None."""
+
+    request: Request | None
+    why: str = ""
 
 
 @dataclass
@@ -101,14 +114,18 @@ class Viewer:
     """Makes views of one cluster. Jobs are called by Slurm's number, that of their array where
     they are in one; elements that ask for something else than the others, by that and a number.
     `held`: why a job that waits has no turn, in a sentence; empty where it waits for one. `beyond`:
-    what becomes of one that waits and is not understood."""
+    what becomes of one that waits and is not understood. `roughly`: what is not understood is its
+    tenant's as others are, as far as it can be read (`rough`)."""
 
     def __init__(
-        self, held: Callable[[SlurmJob, Picture], str] | None = None, beyond: str = ""
+        self,
+        held: Callable[[SlurmJob, Picture], str] | None = None,
+        beyond: str = "",
+        roughly: bool = False,
     ) -> None:
-        self._held, self._beyond = held or _held, beyond
+        self._held, self._beyond, self._roughly = held or _held, beyond, roughly
         self._shape: object = None
-        self._requests: dict[int, tuple[SlurmJob, Request | str]] = {}
+        self._requests: dict[int, tuple[SlurmJob, _Read]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
         self._elements: dict[str, list[str]] = {}  # of jobs that are a part of an array
         # Of jobs that wait: Slurm's own priorities, the least of a job's, and where they may start.
@@ -130,12 +147,12 @@ class Viewer:
         shown = [node for node in picture.nodes if node.name in open_ or node.name in busy]
         problems = {node.name: _why_closed(node) for node in shown if node.name not in open_}
         draft = _Draft(picture, usable, shown, problems, places_of(picture), notes=notes)
-        requests = [self._request(job, usable) for job in picture.jobs]
-        self._forget(draft, requests)
+        reads = [self._read(job, draft) for job in picture.jobs]
+        self._forget(draft, reads)
         self._elements = {}
         self.priorities, self.partitions = {}, {}
-        for job, request in zip(picture.jobs, requests, strict=True):
-            self._take(draft, job, request)
+        for job, read in zip(picture.jobs, reads, strict=True):
+            self._take(draft, job, read)
         tenants = tenants_of(picture, notes)
         jobs = {name: each.seen() for name, each in draft.found.items()}
         return View(
@@ -155,15 +172,18 @@ class Viewer:
             found |= dict.fromkeys(self._elements.get(name, (name,)), value)
         return found
 
-    def _take(self, draft: _Draft, job: SlurmJob, request: Request | str) -> None:
+    def _take(self, draft: _Draft, job: SlurmJob, read: _Read) -> None:
         number, tenant = _number(job), tenant_of(job, draft.places)
         waits, runs = job.state == "PENDING", job.state in RUNNING
         if waits and (reason := self._held(job, draft.picture)):
             draft.apart[str(number)] = Apart(tenant or None, reason)
             return
-        machines = () if isinstance(request, str) or waits else _machines(job, request.gang)
-        if isinstance(request, str) or not (waits or machines):
-            why = request if isinstance(request, str) else "how its tasks lie on its nodes"
+        request = read.request
+        machines = () if request is None or waits else _machines(job, request.gang)
+        if self._roughly and request is not None and not (waits or machines):
+            machines = (_nodes_of(job) * request.gang)[: request.gang]
+        if request is None or not (waits or machines):
+            why = read.why or UNEQUAL
             if waits:
                 said = f"it is not understood: {why}{self._beyond}"
                 draft.apart[str(number)] = Apart(tenant or None, said)
@@ -171,6 +191,8 @@ class Viewer:
             elif runs:
                 _count_as_taken(draft, job, why)
             return
+        if read.why and (waits or runs):
+            draft.notes.append(f"{called(job)} is not understood: {read.why}; {ROUGH}")
         of = self._job(number, tenant, request)
         found = draft.found.setdefault(of.name, _Found(of))
         found.throttle = job.throttle
@@ -185,6 +207,8 @@ class Viewer:
                 found.again.add(job.element)
             found.queued.append(_named(job.which) if job.which else (job.element,))
             found.said = f"Slurm says: {job.reason or 'no reason yet'}, priority {job.priority}"
+            if read.why:
+                found.said += f"; it is not understood ({read.why}), and {ROUGH}"
             return
         part = Part(job.element, machines, job.started * SECOND)
         if runs:
@@ -192,19 +216,15 @@ class Viewer:
         else:
             found.ended.append(_end(job, part))
 
-    def _request(self, job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request | str:
+    def _read(self, job: SlurmJob, draft: _Draft) -> _Read:
         """The demand of a part of the job, the same whether it runs or not; or why that cannot be
         said."""
         known = self._requests.get(job.number)
         if known is not None and (known[0] is job or known[0] == job):
             return known[1]
-        found: Request | str
-        try:
-            found = request_of(replace(job, running_on=0), nodes)
-            if job.elements == 0:
-                found = "the list of its elements was cut"
-        except (NotUnderstoodError, InputError) as error:
-            found = str(error)
+        found = _understood(job, draft.usable)
+        if self._roughly and job.elements:
+            found = _roughly(job, draft, found)
         self._requests[job.number] = (job, found)
         return found
 
@@ -229,13 +249,13 @@ class Viewer:
             alike[tenant, request] = job
         return job
 
-    def _forget(self, draft: _Draft, requests: Sequence[Request | str]) -> None:
+    def _forget(self, draft: _Draft, reads: Sequence[_Read]) -> None:
         """Forgets what Slurm has forgotten, and what no element asks for any more."""
         rows = {job.number for job in draft.picture.jobs}
         asked: dict[int, list[tuple[str, Request]]] = {}  # no sets: hashes of fractions take long
-        for job, request in zip(draft.picture.jobs, requests, strict=True):
-            if not isinstance(request, str):
-                key = tenant_of(job, draft.places), request
+        for job, read in zip(draft.picture.jobs, reads, strict=True):
+            if read.request is not None:
+                key = tenant_of(job, draft.places), read.request
                 keys = asked.setdefault(_number(job), [])
                 if not keys or keys[-1] != key:
                     keys.append(key)
@@ -287,6 +307,30 @@ def _machines(job: SlurmJob, gang: int) -> tuple[str, ...]:
     if any(count.denominator > 1 for _, count in counts):
         return ()
     return tuple(name for name, count in counts for _ in range(int(count)))
+
+
+def _understood(job: SlurmJob, nodes: Sequence[SlurmNode]) -> _Read:
+    try:
+        request = request_of(replace(job, running_on=0), nodes)
+    except (NotUnderstoodError, InputError) as error:
+        return _Read(None, str(error))
+    return _Read(request) if job.elements else _Read(None, "the list of its elements was cut")
+
+
+def _roughly(job: SlurmJob, draft: _Draft, read: _Read) -> _Read:
+    """The same, and as far as it can be read what is not understood, or runs otherwise than it
+    asked for."""
+    began = job.state != "PENDING" and job.running_on > 0
+    if read.request is not None and not (began and not _machines(job, read.request.gang)):
+        return read
+    row, nodes = replace(job, running_on=0), draft.usable
+    if began:
+        closed = {*_nodes_of(job)} - {node.name for node in nodes}
+        row, nodes = job, [*nodes, *(n for n in draft.picture.nodes if n.name in closed)]
+    try:
+        return _Read(rough_request_of(row, nodes), read.why or UNEQUAL)
+    except (NotUnderstoodError, InputError) as error:
+        return _Read(None, str(error))
 
 
 def _end(job: SlurmJob, part: Part) -> PartEnd:

@@ -4,7 +4,7 @@ could not be reached."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -48,6 +48,7 @@ class EngineLink:
         self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
         self._forget: list[Attempt] = []  # of these, what was not told yet
         self._sent_at = 0
+        self._view = _view_of(engine)
 
     def nodes(self, time: int) -> Sequence[Node] | None:
         """Asks it for its machines alone, before anything else; None where it cannot be reached."""
@@ -103,12 +104,6 @@ class EngineLink:
             return self._sent_at + SOON
         return self._retry
 
-    def _view(self) -> View | None:
-        """The cluster's own jobs, where it has any that are told of and that were read anew."""
-        if isinstance(self._engine, Observes):
-            return self._engine.view()
-        return self._engine.adopted() if isinstance(self._engine, Adopts) else None
-
     def _fill(self) -> None:
         """The next attempts whose outputs go: so many at most, so that the step stays short."""
         while self._forgotten and len(self._forget) < AT_ONCE:
@@ -119,6 +114,14 @@ class EngineLink:
     def _failed(self, time: int, error: EngineError) -> None:
         self.trouble, self._retry = str(error) or "the engine failed", time + RETRY
         self._observer.count(Counted.ENGINE_ERRORS)
+
+
+def _view_of(engine: Engine) -> Callable[[], View | None]:
+    """What reads the cluster's own jobs, where it has any that are told of; None where they were
+    not read anew. Chosen once: to ask what an engine does takes longer than to ask the engine."""
+    if isinstance(engine, Observes):
+        return engine.view
+    return engine.adopted if isinstance(engine, Adopts) else lambda: None
 
 
 def _attempts(job: int, counts: Sequence[int]) -> Iterator[Attempt]:
