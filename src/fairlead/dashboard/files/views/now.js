@@ -142,7 +142,7 @@ export function known({ policy, exact, problem }) {
 function summary(found) {
   if (found.exact === null) return ["The exact fair shares are not known yet."];
   const count = found.shortfalls.length + found.more;
-  if (!count) return ["Nobody is short: all hold what they are guaranteed."];
+  if (!count) return [`Nobody is short by the exact shares of ${clock(found.exact)}: all hold what they are guaranteed.`];
   const above = parentsOf(found);
   const short = found.shortfalls.filter((each) => !above.has(each.tenant));
   const names = short.slice(0, 3).map((each) => shortened(each.tenant));
