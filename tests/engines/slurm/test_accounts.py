@@ -75,8 +75,10 @@ def watch(empty: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
 
 
 def test_the_tree_of_tenants_is_that_of_a_real_sshare_and_changes_are_followed(
-    watch: Watch,
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("fairlead.engines.slurm.reading.reader.SELDOM", 0.5)
+
     def agrees() -> bool:
         tenants = watch.service.records.tenants
         found = {(t.name, ""): t.weight for t in tenants.values() if "@" not in t.name}
