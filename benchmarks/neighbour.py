@@ -111,9 +111,9 @@ def _measure(state: Path, seconds: float, attacks: list[str], *, markdown: bool)
 
 
 def _end(address: str, token: str) -> None:
-    """Ends what runs, which would outlive the service."""
-    while running := json.loads(_ask(address, token, "GET", "/v1/jobs?state=running"))["jobs"]:
-        names = [f"{job['tenant']}/{job['name']}" for job in running]
+    """Ends all jobs: what runs would outlive the service, and what waits would run instead."""
+    while jobs := json.loads(_ask(address, token, "GET", "/v1/jobs?limit=1000"))["jobs"]:
+        names = [f"{job['tenant']}/{job['name']}" for job in jobs]
         _ask(address, token, "POST", "/v1/cancel", {"jobs": names})
         time.sleep(0.5)
 
