@@ -130,9 +130,13 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
     guard = _guard()
     out, err = (path_of(service, key, stream) for stream in ("stdout", "stderr"))
     other = _as_user(spec["user"])
-    with out.open("wb") as out_file, err.open("wb") as err_file:
-        files = out_file.fileno(), err_file.fileno()
-        outputs = Outputs(files, spec["most_output"], other.get("user"))
+    with (
+        out.open("wb") as out_file,
+        err.open("wb") as err_file,
+        contextlib.closing(
+            Outputs((out_file.fileno(), err_file.fileno()), spec["most_output"], other.get("user"))
+        ) as outputs,
+    ):
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", BEGIN, "sh", *words],
@@ -155,7 +159,6 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             passing.join()  # it waits for the process as well, which is not reaped until then
-            outputs.close()
             code = process.wait()
             _until_gone(process.pid)
             os.write(guard, b"\n")
