@@ -174,7 +174,7 @@ class _Look:
         if full.any():
             short = lacking(self.ids, self._room[full])
             found.append(NoRoom(int(full.sum()), short, int(able.sum()), int(room.sum())))
-        found += self._kept(able & ~k.open)
+        found += self._reserved_for_others(able & ~k.open)
         if (able & ~k.liked).any():
             others = able & k.up & k.free_of_it & k.fits & k.open & ~k.liked
             found.append(self._prefers(int(others.sum()), int((able & self._liked()).sum())))
@@ -231,7 +231,7 @@ class _Look:
                     found.append(some)
         return found
 
-    def _kept(self, kept: Bools) -> list[Reason]:
+    def _reserved_for_others(self, kept: Bools) -> list[Reason]:
         if not kept.any():
             return []
         jobs, counts = np.unique(self.machine["reserved"][kept], return_counts=True)
