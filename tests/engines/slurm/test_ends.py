@@ -10,7 +10,7 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended
 from fairlead.engines.slurm.placing.ends import end_of
 from fairlead.engines.slurm.reading.values import SlurmJob
-from tests.engines.slurm.test_marks import job as held
+from tests.engines.slurm.test_viewing import job as held
 
 A = Attempt(1, 0, 1)
 
