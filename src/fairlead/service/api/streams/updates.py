@@ -155,7 +155,7 @@ class Audience:
             shown = await hide(audit)
             if shown is None:
                 return None
-            stirred = before is None or before.seq != found.seq or shares.exact is None
+            stirred = before is None or before.seq != found.seq or shares.behind is not None
             longest = SHORT if shown.shortfalls else QUIET
             self._pause = FOLLOWS if stirred else min(2 * self._pause, longest)
             now = self._clock()
@@ -192,6 +192,7 @@ def _head(shares: Shares, audit: LiveAudit) -> dict[str, object]:
     return {
         "policy": shares.policy,
         "exact": shares.exact,
+        "behind": shares.behind,
         "checked": audit.tenants,
         "more": audit.more,
         "below_fair_more": audit.below_fair_more,
