@@ -113,7 +113,6 @@ class _Look:
     def _kinds(self) -> _Kinds:
         needs, satisfies = self.state.needs[self.slot], self.state.satisfies[self.there]
         prefers = self.state.prefers[self.slot]
-        own = np.isin(self.there, [int(self.state.task[t]["machine"]) for t in self.tasks])
         reserved = self.machine["reserved"]
         expected = int(self.job["expected"])
         ends = int(self.header["now"]) + expected
@@ -123,11 +122,16 @@ class _Look:
             allowed=((satisfies & needs) == needs).all(axis=1),
             large=self._room_empty.min(axis=1) > 0,
             up=self.machine["state"] == MachineState.UP,
-            free_of_it=~own if self.job["spread"] else np.ones(len(own), dtype=bool),
+            free_of_it=self._free_of_it(),
             fits=self._fits > 0,
             open=(reserved < 0) | (reserved == self.slot) | passes,
             liked=((satisfies & prefers) == prefers).all(axis=1) | (not self.job["patient"]),
         )
+
+    def _free_of_it(self) -> Bools:
+        if not self.job["spread"]:
+            return np.ones(len(self.there), dtype=bool)
+        return ~np.isin(self.there, [int(self.state.task[t]["machine"]) for t in self.tasks])
 
     def _job(self, slot: int) -> str:
         return self.told(self.ids.job_at[slot].name)
