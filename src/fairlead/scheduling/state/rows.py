@@ -53,7 +53,7 @@ def tasks_held(state: State) -> Ints:
 def are_held(tasks: Records) -> Bools:
     """Which of these rows are of tasks on a machine."""
     kind = tasks["state"]
-    held = kind == HELD[0]
+    held: Bools = kind == HELD[0]
     for each in HELD[1:]:
         held |= kind == each
     return held
