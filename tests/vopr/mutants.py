@@ -522,7 +522,7 @@ MUTANTS: dict[str, Mutant] = {
         ("a key is remembered", "a key gives one answer", "mistakes are refused"),
     ),
     "key-ignored": Mutant(
-        _instead((submitting, "_known", _always(None))),
+        _instead((submitting, "_find_key", _always(None))),
         ("a key is remembered", "a key gives one answer"),
     ),
     "snapshot-forgets-drains": Mutant(

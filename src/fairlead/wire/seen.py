@@ -60,7 +60,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     machines.MachineDetail: _fields(f"schema_ {_MACHINE}"),
     # Why it rests is what the engine said of somebody's task.
     machines.Quarantine: _fields("until failures", admin="why"),
-    fairness.Shares: _fields("schema_ time policy exact tenants jobs never never_more"),
+    fairness.Shares: _fields("schema_ time policy exact behind tenants jobs never never_more"),
     fairness.TenantShare: _fields(
         "name parent weight running waiting share fair guaranteed asked shortfall"
     ),
@@ -79,8 +79,8 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     # Constraints are no part of it, and of others no warning.
     fairness.LiveAllocation: _fields("schema_ time picture problem"),
     fairness.LiveAudit: _fields(
-        "schema_ time exact policy tenants gap shortfalls more below_fair below_fair_more never"
-        " never_more problem"
+        "schema_ time exact behind policy tenants gap shortfalls more below_fair below_fair_more"
+        " never never_more problem"
     ),
     fairness.Shortfall: _fields(
         "tenant guaranteed has shortfall tasks job since cause counts lacking able machines"

@@ -156,7 +156,8 @@ def test_who_waits_reads_between_the_entries_of_a_large_step() -> None:
 
 
 @pytest.mark.parametrize(
-    "there", [(), ("frozen", "places", "watch", "apart", "said", "following", "trouble")]
+    "there",
+    [(), ("frozen", "places", "watch", "apart", "scheduler_reason", "following", "trouble")],
 )
 def test_nothing_but_records_and_copies_is_there_in_the_midst_of_a_step(
     there: tuple[str, ...],

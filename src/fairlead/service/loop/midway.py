@@ -37,7 +37,7 @@ class Midway:
                 "places": before.core.places,
                 "watch": before.watch,
                 "apart": {},
-                "said": lambda _job: "",
+                "scheduler_reason": lambda _job: "",
                 "following": None,
                 "trouble": before.trouble,
             }
