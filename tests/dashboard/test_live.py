@@ -339,6 +339,11 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
     expect(verdict).to_contain_text("guaranteed")
     for tenant in named:
         expect(page.get_by_role("rowheader", name=tenant).first).to_be_visible()
+    # Where some are not judged yet, that is said, and that all have what is theirs is not.
+    said = "at => import('/dashboard/views/now.js').then(({ clear }) => clear(at))"
+    assert page.evaluate(said, {"exact": 0, "behind": None}).endswith("are guaranteed.")
+    behind = page.evaluate(said, {"exact": 0, "behind": "2 jobs are not judged yet"})
+    assert re.fullmatch(r"2 jobs are not judged yet; nobody is short by the exact .*\d\.", behind)
     page.goto(f"{place.url}/#what-if")
     page.get_by_text("Other changes, a line each").click()
     page.get_by_label("Remove machines").fill("b1")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.errors import InputError
-from fairlead.model.quantity import Amount, exact, quantities, written, written_plain
+from fairlead.model.quantity import Amount, exact, quantities, write_amount, write_plain
 from tests.model.draw import amounts
 
 
@@ -128,8 +128,8 @@ def test_a_slip_is_refused_with_what_was_meant(amount: Amount, what: str, right:
 
 @given(amounts())
 def test_what_is_written_reads_back_exactly(amount: Fraction) -> None:
-    assert exact(written(amount)) == amount
-    assert exact(written_plain(amount)) == amount
+    assert exact(write_amount(amount)) == amount
+    assert exact(write_plain(amount)) == amount
 
 
 @given(st.floats(min_value=1e-30, max_value=1e30))
@@ -153,7 +153,7 @@ def test_a_float_is_the_decimal_that_it_shows(amount: float) -> None:
     ],
 )
 def test_amounts_are_written_as_people_write_them(amount: Fraction, text: str) -> None:
-    assert written(amount) == text
+    assert write_amount(amount) == text
 
 
 def test_equal_mappings_are_one_object() -> None:
@@ -185,4 +185,4 @@ def test_no_text_does_worse_than_being_refused(text: str) -> None:
         value = exact(text)
     except InputError:
         return
-    assert exact(written(value)) == value
+    assert exact(write_amount(value)) == value

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from fairlead import Cluster, Job, Machine, allocate
-from fairlead.model.unrounded import written
+from fairlead.model.unrounded import write_fraction
 
 
 @pytest.mark.parametrize(
@@ -16,15 +16,15 @@ from fairlead.model.unrounded import written
     [(Fraction(3, 7), "3/7"), (Fraction(2), "2"), (Fraction(0), "0"), (Fraction(10**20, 3), None)],
 )
 def test_short_fractions_are_written(number: Fraction, text: str | None) -> None:
-    assert written(number, long=True) == (text or "100000000000000000000/3")
-    assert written(number**4, long=False) == (text and written(number**4, long=True))
+    assert write_fraction(number, long=True) == (text or "100000000000000000000/3")
+    assert write_fraction(number**4, long=False) == (text and write_fraction(number**4, long=True))
 
 
 @pytest.mark.parametrize("digits", [3999, 4000, 4001, 8000, 12_345])
 def test_numbers_of_any_length_are_written_digit_by_digit(digits: int) -> None:
     number = 10 ** (digits - 1) + 7
-    assert written(Fraction(number), long=True) == "1" + "0" * (digits - 2) + "7"
-    assert written(Fraction(1, number), long=True) == "1/1" + "0" * (digits - 2) + "7"
+    assert write_fraction(Fraction(number), long=True) == "1" + "0" * (digits - 2) + "7"
+    assert write_fraction(Fraction(1, number), long=True) == "1/1" + "0" * (digits - 2) + "7"
 
 
 def test_an_allocation_has_its_fractions() -> None:

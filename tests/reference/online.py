@@ -63,7 +63,10 @@ class Decider:
 
     def levels(self) -> dict[int, float]:
         """The active jobs' levels; all 0 where the first come is first served."""
-        found = levels(self.world, self._scales(self.world))
+        return self._levels(self._scales(self.world))
+
+    def _levels(self, scales: Mapping[int, float]) -> dict[int, float]:
+        found = levels(self.world, scales)
         return found if self._levelled else dict.fromkeys(found, 0.0)
 
     def active(self) -> set[int]:
@@ -74,8 +77,9 @@ class Decider:
         """Launch, pair by pair, all that can be launched."""
         decisions: list[Decision] = [*self.pending]
         self.pending = []
+        scales = self._scales(self.world)  # launches change none
         while True:
-            level = self.levels()
+            level = self._levels(scales)
             pairs = [
                 (self._key(job, machine, level[seq]), job, machine)
                 for seq in level
@@ -87,8 +91,8 @@ class Decider:
                 break
             _, job, machine = min(pairs, key=lambda pair: pair[0])
             decisions += self._launch(job, machine)
-            drop_idle(self.world, self.active())
-        look(self.world, self.levels(), self._reserve_after)
+            drop_idle(self.world, active_jobs(self.world, scales))
+        look(self.world, level, self._reserve_after)
         return decisions
 
     def wake(self) -> int | None:

@@ -117,6 +117,8 @@ class World:
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0
     first_held: int = 0
+    # What empty machines hold, by demand and capacity: it is asked for again and again.
+    held_empty: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
     def machine_named(self, name: str) -> PlainMachine | None:
         """The machine that is present under this name."""
@@ -239,7 +241,10 @@ def choose_pieces(world: World, job: PlainJob, left: Room) -> list[tuple[int, in
 
 def holds_empty(world: World, job: PlainJob, machine: PlainMachine) -> int:
     """Whole tasks of the job that the empty machine holds, at most 1 if the job spreads."""
-    count = tasks_that_fit(world, job, empty(world, machine))
+    kind = (*job.demand, *machine.capacity)
+    if kind not in world.held_empty:
+        world.held_empty[kind] = tasks_that_fit(world, job, empty(world, machine))
+    count = world.held_empty[kind]
     return min(count, 1) if job.job.spread else count
 
 

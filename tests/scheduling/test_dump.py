@@ -99,7 +99,7 @@ def test_what_happens_later_does_not_change_what_was_taken() -> None:
     taken, data = take(core), dump(core)
     core.handle(events.JobSubmitted(10**9, Job("later", {"cpu": 1}, tenant="a")))
     core.handle(events.MachineLeft(10**9, "m0"))
-    assert taken.written() == data
+    assert taken.encode() == data
     assert dump(core) != data
 
 

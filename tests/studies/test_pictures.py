@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.studies.pictures.charts import HATCHES, Cloud, bars, points
-from fairlead.studies.pictures.picture import Picture, drawn, named, rounded, styled
+from fairlead.studies.pictures.picture import Picture, draw, named, rounded, styled
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 150_000
@@ -23,12 +23,12 @@ def picture(*panels: object) -> Picture:
 def test_hatches_of_lines_are_few_bytes_and_all_different() -> None:
     assert len(set(HATCHES)) == len(HATCHES)
     series = {str(at): [1.0] for at in range(len(HATCHES))}
-    assert len(drawn(picture(bars(["a"], series, "y"))).svg) < 40_000
+    assert len(draw(picture(bars(["a"], series, "y"))).svg) < 40_000
 
 
 def test_a_series_looks_the_same_in_every_panel() -> None:
-    one = drawn(picture(bars(["a"], {"B": [1.0]}, "y", order=["A", "B"]))).svg
-    other = drawn(picture(bars(["a"], {"B": [1.0]}, "y"))).svg
+    one = draw(picture(bars(["a"], {"B": [1.0]}, "y", order=["A", "B"]))).svg
+    other = draw(picture(bars(["a"], {"B": [1.0]}, "y"))).svg
     assert "pattern" in one
     assert "pattern" not in other
 
@@ -36,8 +36,8 @@ def test_a_series_looks_the_same_in_every_panel() -> None:
 def test_a_cloud_of_many_points_is_an_image_in_an_svg() -> None:
     many = Cloud("many", list(range(500)), list(range(500)))
     few = Cloud("few", [1.0], [1.0])
-    assert "<image" in drawn(picture(points([many], "x", "y"))).svg
-    assert "<image" not in drawn(picture(points([few], "x", "y"))).svg
+    assert "<image" in draw(picture(points([many], "x", "y"))).svg
+    assert "<image" not in draw(picture(points([few], "x", "y"))).svg
 
 
 def test_numbers_of_an_svg_are_short() -> None:
@@ -59,10 +59,10 @@ def test_styles_that_occur_again_are_written_once() -> None:
 
 def test_a_png_has_few_colours_and_the_same_bytes_each_time() -> None:
     shown = picture(bars(["a"], {"B": [1.0], "C": [2.0]}, "y"))
-    png = drawn(shown).png
+    png = draw(shown).png
     # The header of a PNG: eight bits of a palette, each pixel one of its colours.
     assert (png[24], png[25]) == (8, 3)
-    assert drawn(shown).png == png
+    assert draw(shown).png == png
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "studies").glob("*/*.svg")), ids=str)

@@ -290,7 +290,7 @@ def _before_the_fold(was: Any) -> Any:
             taken = snapshots.take(pending.step.core, self._records)
         kept = bool(was(self, pending))
         if kept and taken is not None:
-            self._store.keep(seq, taken.written())
+            self._store.keep(seq, taken.encode())
         return kept
 
     return keep

@@ -21,7 +21,7 @@ def apply(change: Change, given: Input) -> Input:
         case Split():
             return _split(change, given)
         case Left():
-            return _left(change, given)
+            return _without_tenant(change, given)
         case Added():
             return _added(change, given)
         case Grown():
@@ -73,7 +73,7 @@ def _split(change: Split, given: Input) -> Input:
     return Input(replace(cluster, tenants=(*tenants, *change.tenants)), (*jobs, *change.jobs))
 
 
-def _left(change: Left, given: Input) -> Input:
+def _without_tenant(change: Left, given: Input) -> Input:
     gone = {change.tenant}
     tenants = given.cluster.tenants
     while below := [t.name for t in tenants if t.parent in gone and t.name not in gone]:
@@ -108,23 +108,23 @@ def _removed(change: Removed, given: Input) -> Input:
     if not machines:
         raise InputError("no machine is left", "leave at least one")
 
-    def left(names: tuple[str, ...]) -> tuple[str, ...]:
+    def names_left(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if name not in gone)
 
     tenants = []
     for tenant in given.cluster.tenants:
         if tenant.pool is not None and gone & set(tenant.pool):
             # An empty pool is refused here, with its sentence.
-            tenant = replace(tenant, pool=left(tenant.pool))
+            tenant = replace(tenant, pool=names_left(tenant.pool))
         tenants.append(tenant)
     jobs: list[Job] = []
     for job in given.jobs:
         named = job.machines
         if named is not None and gone & set(named):
-            named = left(named)
+            named = names_left(named)
             if not named:  # it could run there or nowhere
                 continue
-        exclude = left(job.exclude) if job.exclude else job.exclude
+        exclude = names_left(job.exclude) if job.exclude else job.exclude
         if named != job.machines or exclude != job.exclude:
             job = replace(job, machines=named, exclude=exclude)
         jobs.append(job)

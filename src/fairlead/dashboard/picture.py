@@ -56,7 +56,7 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
     own: dict[str, list[JobShare]] = {}
     for job in allocation.jobs:
         own.setdefault(job.tenant, []).append(job)
-    shown = _drawn(cluster, jobs, own)
+    shown = _choose_tenants(cluster, jobs, own)
     unmet = {job.name for job in jobs if not has_all(allocation, job)}
     return {
         "schema": SCHEMA,
@@ -112,7 +112,7 @@ def _tenant(
     }
 
 
-def _drawn(
+def _choose_tenants(
     cluster: Cluster, jobs: Sequence[Job], own: Mapping[str, Sequence[JobShare]]
 ) -> dict[str, None]:
     """The tenants that are drawn by themselves, in the order of the input: with the greatest parts

@@ -26,7 +26,7 @@ def rising(allocation: Allocation, most: int) -> Rising:
     levels = allocation.levels
     if not levels or any(level.machine_class is not None for level in levels):
         return Rising((), {})
-    shown = _chosen([_weight(level) for level in levels], most)
+    shown = _choose_levels([_weight(level) for level in levels], most)
     part = {}
     for name, shares in _shares(allocation, shown).items():
         final = shares[-1]
@@ -40,7 +40,7 @@ def _weight(level: Level) -> tuple[int, int]:
     return len(level.frozen), full
 
 
-def _chosen(weights: Sequence[tuple[int, int]], most: int) -> list[int]:
+def _choose_levels(weights: Sequence[tuple[int, int]], most: int) -> list[int]:
     """The indices of the levels to show, the last among them."""
     last = len(weights) - 1
     ranked = sorted(range(last), key=lambda k: weights[k], reverse=True)[: most - 1]

@@ -26,7 +26,7 @@ from fairlead.model.shares import (
     Tasks,
     TenantShare,
 )
-from fairlead.model.unrounded import NONE, Unrounded, written
+from fairlead.model.unrounded import NONE, Unrounded, write_fraction
 from fairlead.model.wholes import Whole
 from fairlead.model.words import sentence
 
@@ -87,7 +87,9 @@ class Allocation:
         def exact(name: str, **numbers: Mapping[str, Fraction]) -> dict[str, str | None] | None:
             if unrounded.within or any(name not in each for each in numbers.values()):
                 return None
-            return {key: written(each[name], long=fractions) for key, each in numbers.items()}
+            return {
+                key: write_fraction(each[name], long=fractions) for key, each in numbers.items()
+            }
 
         return {
             "schema": ALLOCATION_SCHEMA,

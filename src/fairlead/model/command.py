@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fairlead.model.errors import InputError
-from fairlead.model.quantity import Amount, exact, written
+from fairlead.model.quantity import Amount, exact, write_amount
 from fairlead.model.values import FrozenMap
 
 Command = str | tuple[str, ...]
@@ -59,7 +59,7 @@ def retries_of(retries: Amount) -> int:
     number = exact(retries)
     if number.denominator != 1 or not 0 <= number <= MOST_RETRIES:
         raise InputError(
-            f"{written(number)} is not a number of retries",
+            f"{write_amount(number)} is not a number of retries",
             f"write a whole number from 0 to {MOST_RETRIES}",
         )
     return int(number)

@@ -18,7 +18,7 @@ from fairlead.model.command import (
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import expand_all
-from fairlead.model.quantity import Amount, exact, quantities, written
+from fairlead.model.quantity import Amount, exact, quantities, write_amount
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.tenant import some
 from fairlead.model.times import Times, Written, read_duration, read_moment, read_times
@@ -181,7 +181,7 @@ def _tasks(tasks: Amount) -> Fraction:
         raise InputError(f'"{tasks[:60]}" is not a number of tasks', right)
     number = exact(tasks)
     if number.denominator != 1 or number <= 0:
-        raise InputError(f"{written(number)} is not a number of tasks", right)
+        raise InputError(f"{write_amount(number)} is not a number of tasks", right)
     return number
 
 
@@ -197,7 +197,7 @@ def _gang(gang: Amount) -> int:
     number = exact(gang)
     if number.denominator != 1 or number <= 0:
         raise InputError(
-            f"{written(number)} is not a number of tasks that start together",
+            f"{write_amount(number)} is not a number of tasks that start together",
             "write a positive whole number, or leave it out",
         )
     return int(number)
@@ -207,7 +207,7 @@ def _repeat(times: Amount) -> int:
     number = exact(times)
     if number.denominator != 1 or number <= 0:
         raise InputError(
-            f"{written(number)} is not how often a job comes", "write a positive whole number"
+            f"{write_amount(number)} is not how often a job comes", "write a positive whole number"
         )
     return int(number)
 

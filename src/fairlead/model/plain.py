@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from fairlead.model.errors import About, InputError, Mistakes, brief
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine, number_label
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.tenant import Tenant
 from fairlead.model.times import written_times
 
@@ -34,7 +34,7 @@ def plain_tenant(tenant: Tenant) -> Plain:
     if tenant.parent is not None:
         tree["parent"] = tenant.parent
     if tenant.weight is not None:
-        tree["weight"] = written_plain(tenant.weight)
+        tree["weight"] = write_plain(tenant.weight)
     if tenant.pool is not None:
         tree["pool"] = list(tenant.pool)
     if tenant.limit:
@@ -60,7 +60,7 @@ def plain_job(job: Job) -> Plain:
         tree["repeat"] = job.repeat
     for name in ("prefer_for", "arrive", "time_limit"):
         if getattr(job, name) is not None:
-            tree[name] = written_plain(getattr(job, name)) + "s"
+            tree[name] = write_plain(getattr(job, name)) + "s"
     if job.tasks is not None:
         tree["tasks"] = int(job.tasks)
     if job.machines is not None:
@@ -96,7 +96,7 @@ def job_of(tree: object) -> Job:
 
 
 def _amounts(amounts: Mapping[str, Fraction]) -> dict[str, str]:
-    return {name: written_plain(amount) for name, amount in amounts.items()}
+    return {name: write_plain(amount) for name, amount in amounts.items()}
 
 
 def _label(value: str | Decimal) -> object:

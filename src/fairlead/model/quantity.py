@@ -182,7 +182,7 @@ def _quantities(items: tuple[tuple[str, Amount], ...]) -> FrozenMap[Fraction]:
         if value is None:
             continue
         if value < 0:
-            mistakes.add(about, f"{written(value)} is negative", "write 0 or more")
+            mistakes.add(about, f"{write_amount(value)} is negative", "write 0 or more")
         amounts.append((resource, value))
     mistakes.report()
     return _shared(tuple(sorted(amounts)))
@@ -193,17 +193,17 @@ def _shared(items: tuple[tuple[str, Fraction], ...]) -> FrozenMap[Fraction]:
     return _Quantities(dict(items))
 
 
-def written(amount: Fraction) -> str:
+def write_amount(amount: Fraction) -> str:
     """The amount as text that reads back to exactly the same: in decimals, in Mi to Pi where it is
     a whole number of them, and as a ratio (`1/3`) where the decimals do not end."""
     if amount.denominator == 1 and amount and amount.numerator % UNITS["Mi"] == 0:
         for unit in ("Pi", "Ti", "Gi", "Mi"):
             if amount.numerator % UNITS[unit] == 0:
                 return f"{amount.numerator // UNITS[unit]}{unit}"
-    return written_plain(amount)
+    return write_plain(amount)
 
 
-def written_plain(amount: Fraction) -> str:
+def write_plain(amount: Fraction) -> str:
     """As `written`, without units."""
     sign = "-" if amount < 0 else ""
     rest, twos, fives = amount.denominator, 0, 0

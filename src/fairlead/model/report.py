@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from fairlead.model.names import compress
-from fairlead.model.quantity import written
+from fairlead.model.quantity import write_amount
 from fairlead.model.shares import (
     GangTooLarge,
     JobShare,
@@ -94,7 +94,7 @@ LONG = 8
 def readable(*values: Fraction) -> list[str]:
     """Amounts of one resource as they were written; those that are long are rounded, in units such
     as Gi, where they differ even so."""
-    exact = list(map(written, values))
+    exact = list(map(write_amount, values))
     short = [
         text if len(text) <= LONG else amounts([float(value)])[0]
         for text, value in zip(exact, values, strict=True)

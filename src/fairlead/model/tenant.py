@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import expand_all
-from fairlead.model.quantity import Amount, exact, quantities, written
+from fairlead.model.quantity import Amount, exact, quantities, write_amount
 from fairlead.model.values import FrozenMap, plain_name
 
 
@@ -64,7 +64,7 @@ def positive(amount: Amount) -> Fraction:
     """The exact amount, which is more than 0."""
     value = exact(amount)
     if value <= 0:
-        raise InputError(f"{written(value)} is not positive", "write more than 0")
+        raise InputError(f"{write_amount(value)} is not positive", "write more than 0")
     return value
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 from fractions import Fraction
 
 from fairlead.model.errors import InputError
-from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, written_plain
+from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, write_plain
 from fairlead.model.tenant import positive
 
 SECONDS = {
@@ -102,16 +102,16 @@ def written_duration(seconds: Fraction) -> str:
     """The duration as text that reads back to exactly the same."""
     for unit in ("h", "m"):
         if (seconds / SECONDS[unit]).denominator == 1:
-            return f"{written_plain(seconds / SECONDS[unit])}{unit}"
-    return f"{written_plain(seconds)}s"
+            return f"{write_plain(seconds / SECONDS[unit])}{unit}"
+    return f"{write_plain(seconds)}s"
 
 
 def written_times(times: Fraction | Times) -> str | dict[str, str]:
     """The time or the spread as `read_times` takes it."""
     if isinstance(times, Fraction):
-        return f"{written_plain(times)}s"
+        return f"{write_plain(times)}s"
     numbers = zip(times.shape.value, times.numbers, strict=True)
-    return {key: f"{written_plain(number)}s" for key, number in numbers}
+    return {key: f"{write_plain(number)}s" for key, number in numbers}
 
 
 def typical(times: Fraction | Times | None) -> Fraction | None:

@@ -39,7 +39,7 @@ SHORT = 200
 """Bits of numerator and denominator up to which a fraction is short: some 60 digits in all."""
 
 
-def written(number: Fraction, *, long: bool) -> str | None:
+def write_fraction(number: Fraction, *, long: bool) -> str | None:
     """The fraction as text: `3/7`, `2`. None where it is not short, and `long` is not wanted."""
     over, under = number.numerator, number.denominator
     if not long and over.bit_length() + under.bit_length() > SHORT:

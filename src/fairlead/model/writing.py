@@ -12,7 +12,7 @@ from fairlead.model.constraint import Label
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
-from fairlead.model.quantity import written, written_plain
+from fairlead.model.quantity import write_amount, write_plain
 from fairlead.model.tenant import Tenant
 from fairlead.model.times import Times, written_duration
 from fairlead.model.values import FrozenMap
@@ -58,7 +58,7 @@ def _tenant(tenant: Tenant) -> Iterator[tuple[str, str]]:
     if tenant.parent is not None:
         yield "parent", _text(tenant.parent)
     if tenant.weight is not None:
-        yield "weight", written_plain(tenant.weight)
+        yield "weight", write_plain(tenant.weight)
     if tenant.pool is not None:
         yield "pool", _names(tenant.pool)
     if tenant.limit:
@@ -73,7 +73,7 @@ def _job(job: Job) -> Iterator[tuple[str, str]]:
         yield "tenant", _text(job.tenant)
     yield "demand", _amounts(job.demand)
     if job.tasks is not None:
-        yield "tasks", written_plain(job.tasks)
+        yield "tasks", write_plain(job.tasks)
     if job.where:
         yield "where", _quoted(str(job.where))
     if job.machines is not None:
@@ -126,7 +126,7 @@ def _entry(fields: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _amounts(amounts: Mapping[str, Fraction]) -> str:
-    return _mapping({key: written(amount) for key, amount in amounts.items()})
+    return _mapping({key: write_amount(amount) for key, amount in amounts.items()})
 
 
 def _times(times: Fraction | Times) -> str:

@@ -89,7 +89,7 @@ class Dump:
     ids: Ids
     plain: Tree
 
-    def written(self) -> bytes:
+    def encode(self) -> bytes:
         """The bytes: the same of equal cores that were told the same."""
         columns = [
             (name, column) for table in self.arrays for name, column in _columns(table, self.arrays)
@@ -144,7 +144,7 @@ def take(core: Core) -> Dump:
 
 def dump(core: Core) -> bytes:
     """The core as bytes."""
-    return take(core).written()
+    return take(core).encode()
 
 
 def load(data: bytes, core: Core | None = None) -> Core:
@@ -156,7 +156,7 @@ def load(data: bytes, core: Core | None = None) -> Core:
     header, columns = _read(data)
     try:
         if core is None:
-            core = _made(header)
+            core = _build_core(header)
         _same_kind(header, core)
         state = core.state
         _fill_state(state, columns)
@@ -321,7 +321,7 @@ def _term(tree: Tree) -> Term:
 # What the core was made with, and what it is about to say
 
 
-def _made(header: Tree) -> Core:
+def _build_core(header: Tree) -> Core:
     """A new core, of the kind that was dumped."""
     policy, placement = header["policy"], header["placement"]
     if ":" in placement or (policy != "fifo" and read(policy).file):

@@ -14,7 +14,7 @@ from fairlead.model.report import json_text
 from fairlead.studies.claims import Row
 from fairlead.studies.cost import Cost
 from fairlead.studies.page import PAGE, page
-from fairlead.studies.pictures.picture import drawn
+from fairlead.studies.pictures.picture import draw
 from fairlead.studies.study import Findings, Study, Table
 from fairlead.version import __version__
 from fairlead.whole_file import write_whole
@@ -43,7 +43,7 @@ def keep(study: Study, found: Findings, out: Path, *, quick: bool, cost: Cost) -
         if find_spec("pyarrow") is not None:
             write_whole(there / f"{table.name}.parquet", as_parquet(table))
     for picture in found.pictures:
-        plot = drawn(picture)
+        plot = draw(picture)
         write_whole(there / f"{picture.name}.png", plot.png)
         write_whole(there / f"{picture.name}.svg", plot.svg)
     for name, text in found.files.items():
@@ -54,7 +54,7 @@ def keep(study: Study, found: Findings, out: Path, *, quick: bool, cost: Cost) -
     write_whole(there / DONE, json_text({**tree(study, found.rows), **about}) + "\n")
 
 
-def kept(study: Study, out: Path, *, quick: bool) -> tuple[tuple[Row, ...], Cost] | None:
+def find_rows(study: Study, out: Path, *, quick: bool) -> tuple[tuple[Row, ...], Cost] | None:
     """The rows of a study that this version has made in `out` already, as quickly or as fully, and
     what they cost then; None where it has not."""
     try:

@@ -21,7 +21,7 @@ from fairlead.client.client import Client
 from fairlead.client.places import ADDRESS, find_place
 from fairlead.model.errors import InternalError
 from fairlead.model.plain import Plain
-from fairlead.model.quantity import written
+from fairlead.model.quantity import write_amount
 from fairlead.scheduling.state.terms import Listed
 from fairlead.simulation.workload import Floats, JobBatch, Workload
 from fairlead.simulation.workloads.draws import SECOND
@@ -97,7 +97,7 @@ def _job(work: Workload, batch: JobBatch, at: int, faster: float, folder: Path) 
 
 
 def _amounts(work: Workload, units: list[int]) -> dict[str, str]:
-    return {r.name: written(n * r.unit) for r, n in zip(work.resources, units, strict=True)}
+    return {r.name: write_amount(n * r.unit) for r, n in zip(work.resources, units, strict=True)}
 
 
 def _wait(client: Client, service: SpawnProcess, until: float) -> None:

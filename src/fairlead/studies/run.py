@@ -9,7 +9,7 @@ from pathlib import Path
 from fairlead.model.errors import InputError
 from fairlead.studies.claims import Row
 from fairlead.studies.cost import NOTHING, Cost, Meter
-from fairlead.studies.kept import keep, kept
+from fairlead.studies.kept import find_rows, keep
 from fairlead.studies.page import PAGE, index
 from fairlead.studies.study import Setting, Study
 from fairlead.whole_file import write_whole
@@ -48,7 +48,7 @@ def run_all(
     outcomes = []
     for study in studies:
         begin(study)
-        there = kept(study, out, quick=setting.quick)
+        there = find_rows(study, out, quick=setting.quick)
         if there is not None:
             outcome = Outcome(study, *there, again=True)
         else:

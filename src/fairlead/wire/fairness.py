@@ -66,6 +66,9 @@ class Shares(ResponseBody):
     time: Moment
     policy: str
     exact: Moment | None = None
+    behind: str | None = Field(
+        default=None, description="who is not judged by the exact allocation yet; null: all are"
+    )
     tenants: list[TenantShare]
     jobs: list[JobShareNow] = Field(default_factory=list)
     never: list[NeverRuns] = Field(default_factory=list, description="jobs that can never run")
@@ -349,14 +352,17 @@ class LiveAllocation(ResponseBody):
 
 
 class LiveAudit(ResponseBody):
-    """What each tenant is short of now, and how long; no shortfall: everyone has what was
-    promised."""
+    """What each tenant is short of now, and how long; no shortfall, and nobody `behind`: everyone
+    has what was promised."""
 
     schema_: Literal["fairlead.live-audit/1"] = Field(
         default="fairlead.live-audit/1", alias="schema"
     )
     time: Moment
     exact: Moment | None = None
+    behind: str | None = Field(
+        default=None, description="who is not judged by the exact allocation yet; null: all are"
+    )
     policy: str
     tenants: Count = Field(description="how many were checked")
     gap: float | None = Field(

@@ -69,7 +69,7 @@ def test_nobody_is_short(shell: Terminal, tmp_path: Path) -> None:
     (tmp_path / "train.yaml").write_text(TRAIN, encoding="utf-8")
     shell.good("submit", "train.yaml")
     until(lambda: shell.json("audit", "--live")["exact"] is not None)
-    until(lambda: shell.json("audit", "--live")["shortfalls"] == [])
+    until(lambda: shell.json("audit", "--live")["behind"] is None)
     text = shell.good("audit", "--live", "--strict")
     assert text.endswith(
         "Everybody has what the exact allocation of the present demand guarantees.\n"

@@ -55,7 +55,7 @@ class SlurmBed:
         command: Command = ("/no/such/program", "x")
         if doing is not Doing.MISSING:
             command = f"echo $$ >>{self.starting}/{attempt}; {COMMANDS[doing]}"
-        return assign(attempt, command)
+        return assign(attempt, command, "a1")  # with room for sixteen at once
 
     def starts(self, attempt: Attempt) -> int:
         return len(self._pids(attempt))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -49,7 +50,7 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/log/slurmctld
 SlurmdLogFile={folder}/log/%n
-ProctrackType=proctrack/pgid
+ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
@@ -57,7 +58,7 @@ SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=1,batch_sched_delay=0
+SchedulerParameters=bf_interval=1,batch_sched_delay=0,sched_interval=1
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout=60
@@ -200,6 +201,18 @@ class Ground:
         }:
             assert time.monotonic() < end, self.run("sinfo", "-N", "-l")
             time.sleep(0.05)
+
+    def wait_until_over(self, number: str) -> str:
+        """Waits until a job has come to its end; what Slurm shows of it then. `sbatch --wait` looks
+        each two seconds."""
+        end = time.monotonic() + PATIENCE
+        while re.search(
+            "JobState=(PENDING|RUNNING|COMPLETING) ",
+            shown := self.run("scontrol", "-do", "show", "job", number),
+        ):
+            assert time.monotonic() < end, shown
+            time.sleep(0.02)
+        return shown
 
     def down(self) -> None:
         """Ends all of it."""

@@ -179,7 +179,7 @@ class OwnLife(Faulty):
         for job in running:
             which = str(job.array or job.number), job.element
             apart = self.service.apart.get(which[0])
-            said = self.service.said(which[0]) if apart is None else apart.why
+            said = self.service.scheduler_reason(which[0]) if apart is None else apart.why
             told = "counts as taken" in said
             self._check(which in held or told, f"{which} is not held: {job}")
         taken = dict.fromkeys(model.nodes, 0)

@@ -92,18 +92,24 @@ def tasks(shell: Terminal, job: str) -> dict[str, int]:
     return {state: count for state, count in found.items() if count}
 
 
+def running(shell: Terminal) -> dict[str, int]:
+    """How many tasks each tenant runs."""
+    return {each["name"]: each["running"] for each in shell.json("shares")["tenants"]}
+
+
 def test_users_jobs_are_released_to_nodes_in_the_fair_order(site: Site) -> None:
     run = site.slurm.run
     with serving(site.folder, *OPTIONS) as served:
         shell = site.shell(served)
         gang = site.submit("--nodes=2", "--ntasks-per-node=3", LONG)
         array = site.submit("--array=1-3%2", "--cpus-per-task=2", "--constraint=amd", LONG)
+        asked = ("--constraint=v100", "--cpus-per-task=8", LONG)
+        first = [site.submit(*asked) for _ in range(4)]
+        never = site.submit(*asked, "--exclude=v[1-2]")
         until(lambda: site.state(gang) == "RUNNING 0 c[1-2]")
         until(lambda: tasks(shell, array) == {"running": 2})
         assert run("squeue", "-h", "-r", "-t", "PD", "-j", array, "-o", "%K").split() == ["3"]
         # Both V100 nodes are one user's; another one who comes later is before all he has waiting.
-        asked = ("--constraint=v100", "--cpus-per-task=8", LONG)
-        first = [site.submit(*asked) for _ in range(4)]
         until(lambda: [tasks(shell, each) for each in first[:2]] == [{"running": 1}] * 2)
         later = site.submit(*asked, user="games")
         until(lambda: tasks(shell, later) == {"waiting": 1})
@@ -118,7 +124,6 @@ def test_users_jobs_are_released_to_nodes_in_the_fair_order(site: Site) -> None:
         until(lambda: site.state(first[2]).startswith("RUNNING"))
         assert tasks(shell, first[1]) == {"failed": 1}
         # A constraint that no node satisfies waits, and says why.
-        never = site.submit("--constraint=v100", "--cpus-per-task=8", "--exclude=v[1-2]", LONG)
         until(lambda: tasks(shell, never) == {"waiting": 1})
         assert "it can never run" in site.why(shell, never)
 
@@ -150,8 +155,22 @@ def test_nobody_jumps_the_queue_and_administrators_may(site: Site) -> None:
         assert not site.user("release", runs)
         assert not site.user("update", f"JobId={runs}", "StartTime=now")
         assert site.state(runs) == "PENDING 0"
+        # An administrator's release: it starts where Slurm wants it, and is told.
+        mine = site.submit("--nodelist=d1", "--cpus-per-task=8", "--exclude=d2", LONG)
+        until(lambda: tasks(shell, mine) == {"waiting": 1})
+        site.root("update", f"JobId={mine}", "ReqNodeList=d3")
+        site.root("release", mine)
+        until(lambda: site.state(mine).startswith("RUNNING"))
+        until(lambda: "counts as taken on d3" in site.why(shell, mine))
+        until(lambda: running(shell) == {"games": 1, "nobody": 0})
+        # His change: it goes on as what it asks for now.
+        small = site.submit(*asked)
+        until(lambda: tasks(shell, small) == {"waiting": 1})
+        site.root("update", f"JobId={small}", "ReqNodeList=d2")
+        until(lambda: site.state(small) == "RUNNING 0 d2")
+        # It has its turn again once it has rested.
         until(lambda: tasks(shell, runs) == {"waiting": 1})
-        # An administrator's own hold, and the way back.
+        # His own hold, and the way back.
         site.root("hold", runs)
         until(lambda: "Slurm holds it (JobHeldAdmin)" in site.why(shell, runs))
         site.slurm.run("scancel", waits)
@@ -159,19 +178,6 @@ def test_nobody_jumps_the_queue_and_administrators_may(site: Site) -> None:
         assert site.state(runs) == "PENDING 0"
         site.root("uhold", runs)
         until(lambda: site.state(runs) == "RUNNING 0 d1")
-        # His release: it starts where Slurm wants it, and is told.
-        mine = site.submit("--nodelist=d1", "--cpus-per-task=8", "--exclude=d2", LONG)
-        until(lambda: tasks(shell, mine) == {"waiting": 1})
-        site.root("update", f"JobId={mine}", "ReqNodeList=d3")
-        site.root("release", mine)
-        until(lambda: site.state(mine).startswith("RUNNING"))
-        until(lambda: "counts as taken on d3" in site.why(shell, mine))
-        until(lambda: shell.json("shares")["tenants"][0]["running"] == 1)
-        # A change: it goes on as what it asks for now.
-        small = site.submit(*asked)
-        until(lambda: tasks(shell, small) == {"waiting": 1})
-        site.root("update", f"JobId={small}", "ReqNodeList=d2")
-        until(lambda: site.state(small) == "RUNNING 0 d2")
 
 
 def test_what_waits_for_reasons_of_its_own_says_so(site: Site) -> None:
@@ -196,25 +202,24 @@ def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None
     with serving(site.folder, *OPTIONS) as served:
         shell = site.shell(served)
         # Slurm would take as many nodes as it may: what it took beyond was nobody's share.
-        for words, where, count in (
+        wanted = (
             (("--nodes=1-4", "--ntasks=8", "--nodelist=d1"), "d1", 1),
             (("--nodes=2-4", "--ntasks=8", "--constraint=v100"), "v[1-2]", 2),
             (("--spread-job", "--ntasks=8", "--nodelist=d2"), "d2", 8),
             (("--overcommit", "--ntasks=16", "--nodes=1", "--exclude=a[1-2]"), "c1", 1),
-            (("--mincpus=8", "--exclude=v[1-2]"), "d3", 1),
+            (("--mincpus=8", "--exclude=v[1-2],d[1-2]"), "d3", 1),
             (("--partition=fair,fair",), "c1", 1),
-        ):
-            asked = site.submit(*words, LONG)
-            until(lambda job=asked, where=where: site.state(job) == f"RUNNING 0 {where}")  # type: ignore[misc]
-            until(lambda job=asked, count=count: tasks(shell, job) == {"running": count})  # type: ignore[misc]
-        job = site.submit("--nodelist=c1", LONG)
-        until(lambda: site.state(job) == "RUNNING 0 c1")
+            (("--nodelist=c1",), "c1", 1),
+        )
+        jobs = [site.submit(*words, LONG) for words, _, _ in wanted]
+        for job, (_, where, count) in zip(jobs, wanted, strict=True):
+            until(lambda job=job, where=where: site.state(job) == f"RUNNING 0 {where}")  # type: ignore[misc]
+            until(lambda job=job, count=count: tasks(shell, job) == {"running": count})  # type: ignore[misc]
+        job = jobs[-1]
         assert not site.user("update", f"JobId={job}", "NumNodes=1")
         # Given back to be held, 22.05 shows a flag in the place of its state: it is not over.
         assert site.user("requeuehold", "State=SpecialExit", job)
         until(lambda: "Restarts=1" in site.root("show", "job", job))
-        until(lambda: site.state(job) == "RUNNING 0 c1")
-        until(lambda: tasks(shell, job) == {"running": 1})  # Slurm hears of it a step earlier
         # What is impossible is held again as before: Slurm would start it at the next change.
         gang = ("--nodes=1-2", "--ntasks=4", LONG)
         never = site.submit("--ntasks-per-node=1", *gang)
@@ -227,6 +232,8 @@ def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None
         assert site.state(never) == "PENDING 0"
         least = site.submit("--tmp=100", LONG)  # more than any node has
         until(lambda: "lists, --tmp 100" in site.why(shell, least))
+        until(lambda: site.state(job) == "RUNNING 0 c1")  # it has rested
+        until(lambda: tasks(shell, job) == {"running": 1})  # Slurm hears of it a step earlier
 
 
 @pytest.mark.deep

@@ -36,9 +36,14 @@ def test_it_waits_and_says_so_and_goes_on(
     slurm: Ground,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     for name, value in slurm.environment.items():
         monkeypatch.setenv(name, value)
+    # How long a command tries is its own: ten seconds, unless its slurm.conf says otherwise.
+    impatient = tmp_path / "slurm.conf"
+    impatient.write_text(f"{slurm.conf.read_text('utf-8')}MessageTimeout=2\n", encoding="utf-8")
+    monkeypatch.setenv("SLURM_CONF", str(impatient))
     options = ["--engine", "slurm", "--mode", mode, "--config", "config.yaml"]
     options += ["--partition", "fair"] if mode == "place" else []
     with tempfile.TemporaryDirectory(prefix="fairlead-away-") as made:

@@ -29,8 +29,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_job_gets_what_it_asks_for(slurm: Ground) -> None:
     asked = ("--constraint=a100", "--gres=gpu:a100:2", "--output=/dev/null", "--wrap=true")
-    number = slurm.run("sbatch", "--wait", "--parsable", *asked)
-    shown = slurm.run("scontrol", "-d", "-o", "show", "job", number.strip())
+    shown = slurm.wait_until_over(slurm.run("sbatch", "--parsable", *asked).strip())
     assert "JobState=COMPLETED" in shown
     assert "GRES=gpu:a100:2" in shown
     assert " NodeList=a" in shown

@@ -151,8 +151,7 @@ def test_the_how_to_shows_the_lines_that_are_tried_here() -> None:
 
 def test_an_administrator_releases_it_to_the_node_that_was_chosen(slurm: Ground, job: str) -> None:
     slurm.run("scontrol", given=f"update JobId={job} ReqNodeList=d2\nrelease {job}\n")
-    slurm.run("sbatch", "--wait", f"--dependency=afterany:{job}", *SUBMIT[2:])
-    shown = slurm.run("scontrol", "-o", "show", "job", job)
+    shown = slurm.wait_until_over(job)
     assert "JobState=COMPLETED" in shown
     assert " NodeList=d2 " in shown
 
@@ -163,5 +162,4 @@ def test_a_hold_of_the_owner_is_one_that_he_can_lift(slurm: Ground) -> None:
     number = slurm.run(*SUBMIT, "--hold", "--partition=main", user=USER).strip()
     assert priority(slurm, number) == "PENDING 0 main"
     slurm.run("scontrol", "release", number, user=USER)
-    slurm.run("sbatch", "--wait", f"--dependency=afterany:{number}", *SUBMIT[2:])
-    assert "JobState=COMPLETED" in slurm.run("scontrol", "-o", "show", "job", number)
+    assert "JobState=COMPLETED" in slurm.wait_until_over(number)

@@ -140,8 +140,8 @@ def test_what_slurm_runs_is_what_is_known_and_a_kill_doubles_nothing(watch: Watc
     assert watch.waits(array) == 0  # it waits for itself
     core, records = watch.service.core, watch.service.records
     assert core is not None
-    watch.until(lambda: "Slurm says: Resources" in watch.service.said(waits))
-    beside = watch.service.said(waits)
+    watch.until(lambda: "Slurm says: Resources" in watch.service.scheduler_reason(waits))
+    beside = watch.service.scheduler_reason(waits)
     said = explained(
         take(records.time, records, watch.service.frozen, None, waits, beside=beside)
     ).sentences()

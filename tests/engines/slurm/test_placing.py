@@ -94,8 +94,8 @@ def test_jobs_of_others_count_as_taken_and_a_full_node_gives_the_task_back(
     over = end_of(bed, engine, B)
     assert isinstance(over, Ended)
     assert over.code == 0
-    why = ("squeue", "-h", "-p", "fair", "-o", "%r")
-    wait(bed, lambda: bed.ground.run(*why).strip() == "Resources")
+    # As it was read: what Slurm says by now may be newer.
+    wait(bed, lambda: engine._tasks.known[A].reason == "Resources")  # noqa: SLF001
     monkeypatch.setattr("fairlead.engines.slurm.placing.rounds.BOUNCE", 0.0)
     lost = end_of(bed, engine, A)
     assert isinstance(lost, Lost)
@@ -201,9 +201,9 @@ def test_slurmctld_is_killed_and_nothing_is_lost_or_doubled(bed: SlurmBed) -> No
         return any(comment.endswith(f":{attempt}") for comment in running)
 
     def known() -> bool:
-        if "drain" in bed.ground.run("sinfo", "-h", "-n", "c1", "-O", "StateLong"):
+        if "drain" in bed.ground.run("sinfo", "-h", "-n", "a1", "-O", "StateLong"):
             # It started a job again that the node still runs, and put the node aside for it.
-            bed.ground.run("scontrol", "update", "NodeName=c1", "State=RESUME")
+            bed.ground.run("scontrol", "update", "NodeName=a1", "State=RESUME")
         return all(over(each) is not None or goes_on(each) for each in (A, B))
 
     until(known)
@@ -220,8 +220,8 @@ def test_slurmctld_is_killed_and_nothing_is_lost_or_doubled(bed: SlurmBed) -> No
     held = ("sbatch", "--parsable", "--hold", "-p", "main", "-o", "/dev/null", "--wrap", "true")
     until(lambda: int(bed.ground.run(*held)) > last)
     bed.ground.run("scancel", "-u", "root")
-    if "drain" in bed.ground.run("sinfo", "-h", "-n", "c1", "-O", "StateLong"):
-        bed.ground.run("scontrol", "update", "NodeName=c1", "State=RESUME")
+    if "drain" in bed.ground.run("sinfo", "-h", "-n", "a1", "-O", "StateLong"):
+        bed.ground.run("scontrol", "update", "NodeName=a1", "State=RESUME")
     bed.ground.wait_until_idle()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from fairlead.engines.slurm.ordering import SPACE
 from tests.cli.live.place import until
 from tests.engines.slurm.ground import Ground
+from tests.zygote.forked import asking
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,11 @@ BLOCK = re.compile(
 
 def test_observe_then_order_one_partition_then_back_again(slurm: Ground, tmp_path: Path) -> None:
     observe, order, back = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-    tools = Path(sys.executable).parent
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    tool = tools / "fairlead"
+    tool.write_text(f'#!/bin/sh\nexec {shlex.join(asking("fairlead"))} "$@"\n', encoding="utf-8")
+    tool.chmod(0o755)
     state = {"FAIRLEAD_STATE": str(tmp_path / "state")}
     environment = slurm.environment | state
     environment["PATH"] = f"{tools}:{environment['PATH']}"

@@ -14,8 +14,8 @@ from fairlead.service.api.neighbours.places import Owners
 from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.routes.jobs import (
     Row,
+    encode_page,
     to_wire,
-    written,
     written_cancelled,
     written_submitted,
 )
@@ -210,7 +210,7 @@ ROWS = (
 @pytest.mark.parametrize("after", [None, "17"])
 def test_a_page_of_jobs_is_written_as_its_model_would_write_it(after: str | None) -> None:
     page = Jobs(jobs=[to_wire(row) for row in ROWS], next=after)
-    assert written(ROWS, after) == page.model_dump_json().encode()
+    assert encode_page(ROWS, after) == page.model_dump_json().encode()
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -55,10 +56,10 @@ async def ask(stage: Stage, method: str, path: str, body: object = None) -> Any:
     return answer.tree
 
 
-async def submit(stage: Stage, name: str, tenant: str | None) -> None:
+async def submit(stage: Stage, name: str, tenant: str | None, after: float = APART) -> None:
     """A second later a job comes."""
-    stage.now += int(APART * 1e6)
-    stage.time += APART
+    stage.now += int(after * 1e6)
+    stage.time += after
     await ask(stage, "POST", "/v1/jobs", {"jobs": [job(name, tenant, 3)]})
 
 
@@ -122,6 +123,21 @@ def test_who_asks_for_no_shares_is_told_that_something_happened() -> None:
         assert await anext(reader) == ("changed", {"seq": stage.service.records.seq})
         await submit(stage, "more", "vision")
         assert await anext(reader) == ("changed", {"seq": stage.service.records.seq})
+        await reader.aclose()
+
+    with Stage() as stage:
+        stage.run(told(stage))
+
+
+def test_an_update_that_begins_late_puts_off_no_other() -> None:
+    async def told(stage: Stage) -> None:
+        reader = follow(stage)
+        await anext(reader)
+        # What happens once a second is told once a second, though one look was half a second late.
+        for number, after in enumerate((APART, 1.5 * APART, 0.5 * APART, APART)):
+            await submit(stage, f"more{number}", None, after)
+            async with asyncio.timeout(60):
+                assert (await anext(reader))[0] == "changes"
         await reader.aclose()
 
     with Stage() as stage:

@@ -8,6 +8,8 @@ from fractions import Fraction
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.service.api.streams.standing import Standing, take_standing
+from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.observer import Observer
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
@@ -32,6 +34,7 @@ class Live:
         fates: Fates | None = None,
         observer: Observer | None = None,
         settings: Settings | None = None,
+        adviser: Adviser | None = None,
     ) -> None:
         self.now = NOW
         self.world = World(machines, lambda: self.now, fates or lasting(None))
@@ -39,7 +42,7 @@ class Live:
             MemoryStore(Place()),
             FakeEngine(self.world),
             settings or Settings(tenants=tenants),
-            AtOnce(),
+            AtOnce() if adviser is None else adviser,
             observer,
         )
         self.step()
@@ -62,6 +65,10 @@ class Live:
     def drain(self, machine: str) -> None:
         """A machine drains."""
         self.step(DrainMachine(Caller(), machine))
+
+    def stand(self) -> Standing:
+        """Shares and the audit, as an administrator is told them."""
+        return take_standing(self.service, Caller(), self.now)
 
     def why(self, job: str | int, *, own: bool = True) -> WhyJob:
         """Why a job waits."""

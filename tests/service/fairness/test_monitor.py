@@ -146,7 +146,7 @@ def test_long_answers_are_told_less_often() -> None:
 def audit_of(core: Core, watch: FairnessMonitor, time: int) -> Audit:
     step(watch, core, time, changed=True)
     step(watch, core, time, changed=True)
-    return watch.audit(time, core)
+    return watch.audit(time, core, watch.measure(core))
 
 
 def test_a_shortfall_has_a_cause_and_a_beginning() -> None:

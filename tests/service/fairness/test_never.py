@@ -11,7 +11,6 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.never import why_never
 from fairlead.model.tenant import Tenant
-from fairlead.service.fairness import to_wire
 from fairlead.service.why.as_live import solve_as_live
 from fairlead.service.why.whatif import answer_what_if, live_input_of, take_present
 from fairlead.wire.fairness import Shares
@@ -45,9 +44,7 @@ def live_of(jobs: tuple[Job, ...], tenants: tuple[Tenant, ...] = TENANTS) -> Liv
 
 
 def shares_of(live: Live) -> Shares:
-    core = live.service.core
-    assert core is not None
-    return to_wire.shares(live.now, core, live.service.watch, jobs=True)
+    return live.stand().shares(jobs=True)
 
 
 @pytest.mark.parametrize("never", NEVER, ids=lambda job: job.name)
@@ -68,9 +65,7 @@ def test_all_of_them_are_counted_and_the_first_have_a_reason() -> None:
     found = shares_of(live)
     assert len(found.never) == 5
     assert found.never_more == 1
-    core = live.service.core
-    assert core is not None
-    audit = to_wire.live_audit(live.now, core, live.service.watch)
+    audit = live.stand().audit()
     assert audit.never == found.never
     named = {each.tenant for each in audit.shortfalls} | {each.tenant for each in audit.below_fair}
     assert not {"ops", "alone"} & named

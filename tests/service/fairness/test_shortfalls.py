@@ -38,6 +38,8 @@ def measured(
         due=due / scales,
         tenant_running=none,
         tenant_waiting=none,
+        unjudged=np.zeros(len(jobs), np.bool_),
+        outdated=False,
     )
 
 

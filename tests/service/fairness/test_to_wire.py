@@ -5,7 +5,8 @@ from __future__ import annotations
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
-from fairlead.service.fairness.to_wire import history, live_audit, shares
+from fairlead.service.fairness.interface import Answered
+from fairlead.service.fairness.to_wire import history, live_audit, measure_shares, shares
 from fairlead.service.journal.memory import MemoryStore
 from fairlead.service.loop.loop import Service
 from fairlead.service.settings import Settings
@@ -92,7 +93,7 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
     live.step(seconds=2)
     core, watch = live.service.core, live.service.watch
     assert core is not None
-    found = shares(live.now, core, watch, jobs=True)
+    found = live.stand().shares(jobs=True)
     rows = {row.name: row for row in found.tenants}
     assert (rows["vision"].running, rows["vision"].share, rows["vision"].shortfall) == (8, 1.0, 0.0)
     assert rows["language"].fair == 0.5
@@ -105,7 +106,7 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
         0,
         "language",
     )
-    audit = live_audit(live.now, core, watch)
+    audit = live.stand().audit()
     (short,) = audit.shortfalls
     assert short.sentence.startswith(
         "language lacks 2 tasks of eval for less than two minutes: it waits for machines"
@@ -121,9 +122,7 @@ def test_jobs_without_a_tenant_are_told_of_alone() -> None:
     live = crowded()
     live.submit(runs("own", {"cpu": 1}, tasks=16))
     live.step(seconds=2)
-    core = live.service.core
-    assert core is not None
-    (row,) = shares(live.now, core, live.service.watch, own=True).jobs
+    (row,) = live.stand().shares(own=True).jobs
     assert (row.name, row.tenant, row.waiting, row.asked) == ("own", "own", 16, 2.0)
 
 
@@ -131,10 +130,13 @@ def test_without_an_adviser_shares_are_still_told() -> None:
     live = crowded()
     core = live.service.core
     assert core is not None
-    found = shares(live.now, core, None, jobs=True)
+    found = shares(live.now, core, None, measure_shares(core, None), jobs=True)
     assert {row.name: row.share for row in found.tenants} == {"vision": 1.0, "language": 0.0}
     assert all(row.fair is None for row in found.tenants)
-    assert live_audit(live.now, core, None).problem == "nobody computes the exact allocation here"
+    assert (
+        live_audit(live.now, core, None, measure_shares(core, None)).problem
+        == "nobody computes the exact allocation here"
+    )
     assert history(live.now, None).tenants == []
 
 
@@ -144,9 +146,7 @@ def test_who_has_what_is_guaranteed_and_less_than_is_fair_is_named_with_the_reas
     live.submit(runs("train", {"cpu": 2}, tenant="vision", tasks=4))
     for _ in range(3):
         live.step(seconds=1)
-    core = live.service.core
-    assert core is not None
-    found = live_audit(live.now, core, live.service.watch)
+    found = live.stand().audit()
     assert (found.shortfalls, found.below_fair_more) == ([], 0)
     (below,) = found.below_fair
     assert (below.tenant, below.job, below.guaranteed, below.fair_tasks) == (
@@ -167,9 +167,7 @@ def test_a_job_without_a_tenant_is_named_as_well() -> None:
     live.submit(runs("train", {"cpu": 2}, tasks=4))
     for _ in range(3):
         live.step(seconds=1)
-    core = live.service.core
-    assert core is not None
-    (below,) = live_audit(live.now, core, live.service.watch).below_fair
+    (below,) = live.stand().audit().below_fair
     assert (below.tenant, below.job, below.guaranteed) == ("train", "train", 2)
 
 
@@ -178,6 +176,43 @@ def test_who_has_no_task_that_waits_is_not_below_its_fair_share() -> None:
     live.submit(runs("train", {"cpu": 2}, tenant="vision", tasks=2))
     for _ in range(3):
         live.step(seconds=1)
-    core = live.service.core
-    assert core is not None
-    assert live_audit(live.now, core, live.service.watch).below_fair == []
+    assert live.stand().audit().below_fair == []
+
+
+class Held(AtOnce):
+    """Answers only while nothing holds it up, as a solver that takes half a minute does."""
+
+    held = False
+
+    def answer(self) -> Answered | None:
+        return None if self.held else super().answer()
+
+
+def test_who_is_not_judged_yet_is_not_cleared() -> None:
+    adviser = Held()
+    adviser.held = True
+    live = Live(MACHINES, TENANTS, adviser=adviser)
+    assert live.stand().audit().behind == "exact shares are being computed: nobody is judged yet"
+    adviser.held = False
+    live.step(seconds=2)
+    assert (live.stand().audit().shortfalls, live.stand().audit().behind) == ([], None)
+    adviser.held = True
+    live.submit(runs("train", {"cpu": 1}, tenant="vision", tasks=12))
+    live.submit(runs("eval", {"cpu": 2}, tenant="language", tasks=3))
+    for _ in range(30):
+        live.step(seconds=1)
+    stand = live.stand()
+    found, audit = stand.shares(), stand.audit()
+    said = "exact shares are being computed: 2 jobs that wait are not judged yet"
+    assert (audit.shortfalls, audit.behind, found.behind) == ([], said, said)
+    assert {row.fair for row in found.tenants} == {None}
+    past = history(live.now, live.service.watch).tenants
+    assert {each.points[-1].fair for each in past} == {None}
+    adviser.held = False
+    live.step(seconds=1)
+    stand = live.stand()
+    assert (stand.audit().behind, stand.shares().behind) == (None, None)
+    assert [short.tenant for short in stand.audit().shortfalls] == ["language"]
+    adviser.held = True
+    live.drain("m1")
+    assert "machines, weights or limits are others" in str(live.stand().audit().behind)

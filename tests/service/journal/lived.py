@@ -70,7 +70,7 @@ def snapshot_of(entries: Sequence[Entry]) -> bytes:
         recovery.take(entry)
     recovery.finish()
     assert recovery.core is not None
-    return take(recovery.core, recovery.records).written()
+    return take(recovery.core, recovery.records).encode()
 
 
 def kept(entries: Sequence[Entry], path: Path) -> Path:

@@ -84,7 +84,7 @@ def test_every_entry_leads_over_the_change_to_the_same_core(other: Settings) -> 
     assert len(stage.entries("core_changed")) == 2
     assert replay(stage.entries()).digest == core.digest()
     assert verify(stage.entries()).digest == core.digest()
-    again, records = load(take(core, stage.service.records).written())
+    again, records = load(take(core, stage.service.records).encode())
     assert again.digest() == core.digest()
     assert records.start == stage.service.records.start
     stage.restart()

@@ -349,7 +349,7 @@ def test_a_snapshot_that_cannot_be_read_is_damage() -> None:
     stage = Stage()
     stage.submit(job("x"))
     assert stage.service.core is not None
-    data = take(stage.service.core, stage.service.records).written()
+    data = take(stage.service.core, stage.service.records).encode()
     core, records = load(data)
     assert (core.digest(), records) == (stage.service.core.digest(), stage.service.records)
     for broken in (b"", data[:-1], data[1:], data.replace(b'"jobs"', b'"sobj"'), data + b"0"):

@@ -16,7 +16,7 @@ def test_marks_outlive_a_kill_and_a_snapshot() -> None:
     stage.step(DrainMachine(ADMIN, "a"), after=SECOND)
     before = stage.service.records.marks.copy()
     assert [mark.kind for mark in before][-1] is MarkKind.MACHINES_DRAINED
-    assert load(take(stage.service.records).written()).marks == before
+    assert load(take(stage.service.records).encode()).marks == before
     stage.restart()
     stage.step(after=SECOND)
     again = list(stage.service.records.marks)

@@ -94,7 +94,7 @@ def test_a_dump_of_a_version_before_is_read(version: int) -> None:
     stage.submit(job("y", 2, tenant="a"))
     stage.settle(3)
     records = stage.service.records
-    data = take(records).written()
+    data = take(records).encode()
     end = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:end])
     header["version"] = version

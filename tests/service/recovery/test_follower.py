@@ -149,7 +149,7 @@ def same(pair: Pair, follower: Follower) -> None:
     assert follower.core is not None
     assert pair.service.core is not None
     assert follower.core.digest() == pair.service.core.digest()
-    mine, theirs = (dump.take(each.records).written() for each in (follower, pair.service))
+    mine, theirs = (dump.take(each.records).encode() for each in (follower, pair.service))
     assert mine == theirs
 
 

@@ -14,7 +14,6 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
-from fairlead.service.fairness import to_wire
 from fairlead.service.requests import Caller, PutTenant, SubmitJobs
 from fairlead.service.settings import Settings
 from fairlead.service.why.whatif import answer_what_if, live_input_of, take_present
@@ -117,7 +116,7 @@ def test_fair_numbers_of_shares_and_of_what_if_are_the_same(seed: int) -> None:
     live, policy = drawn_world(seed)
     core = live.service.core
     assert core is not None
-    told = to_wire.shares(live.now, core, live.service.watch, jobs=True)
+    told = live.stand().shares(jobs=True)
     if not told.jobs:  # the policy refused all of them
         with pytest.raises(InputError, match="no job is present"):
             live_input_of(take_present(core))
@@ -169,7 +168,7 @@ def test_what_if_says_what_is_fair_once_the_change_is_made(seed: int) -> None:
     asked = {kind: [kinds[kind]]}
     found = answer_what_if(live.now, live_input_of(present), asked, policy)
     made(live, kind, tenant, machine, next(iter(found.whatif["added"]), ""))
-    told = to_wire.shares(live.now, core, live.service.watch, jobs=True)
+    told = live.stand().shares(jobs=True)
     after = {row["job"]: row["after"] for row in found.whatif["jobs"]}
     for job in told.jobs:
         # One that was bound to the machine that went is none any more.

@@ -20,7 +20,7 @@ from fairlead.audit.properties.base import (
     violated,
     witness_of,
 )
-from fairlead.audit.properties.strategy_least import chosen, least, room_for
+from fairlead.audit.properties.strategy_least import choose, least, room_for
 from fairlead.audit.properties.strategy_lies import (
     Claimed,
     Liar,
@@ -160,7 +160,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
     liars = sample(scene.liars, MOST_LIARS, options.seed)
     smallest = least(scene, liars)
     room = room_for(scene, options.trials) if options.smallest is None else options.smallest
-    search.tell_all(scene, chosen(smallest, room, options.seed), room)
+    search.tell_all(scene, choose(smallest, room, options.seed), room)
     small = _Smallest(search.trials, sum(map(len, smallest)), room)
     search.tell_all(scene, _lies(scene, liars, options, draw, search), options.trials)
     apart, count = _apart(scene, liars, outcome, max(2, options.trials // 4))

@@ -56,7 +56,7 @@ def _by_turns(liars: list[Liar], rows: list[list[Job]]) -> list[Claimed]:
     ]
 
 
-def chosen(lies: tuple[list[Claimed], list[Claimed]], room: int, seed: int) -> list[Claimed]:
+def choose(lies: tuple[list[Claimed], list[Claimed]], room: int, seed: int) -> list[Claimed]:
     """So many of them, drawn with the seed where there are more: those that differ in one thing
     before the others."""
     one, two = lies

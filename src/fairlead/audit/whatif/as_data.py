@@ -7,7 +7,7 @@ from fractions import Fraction
 from fairlead.audit.whatif.compare import Level, WhatIf
 from fairlead.audit.whatif.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
 from fairlead.model.names import compress
-from fairlead.model.quantity import written, written_plain
+from fairlead.model.quantity import write_amount, write_plain
 from fairlead.model.report import rounded
 
 SCHEMA = "fairlead.whatif/1"
@@ -87,13 +87,13 @@ def _edit_tree(edit: Edit) -> dict[str, object]:
                 "count": count,
                 "like": like,
                 "name": model.name,
-                "capacity": {key: written(value) for key, value in model.capacity.items()},
+                "capacity": {key: write_amount(value) for key, value in model.capacity.items()},
                 "labels": {key: str(value) for key, value in model.labels.items()},
             }
         case Remove(machines):
             return {"change": "remove", "machines": list(compress(machines))}
         case Weight(tenant, weight):
-            return {"change": "weight", "tenant": tenant, "weight": written_plain(weight)}
+            return {"change": "weight", "tenant": tenant, "weight": write_plain(weight)}
         case Drop(job, part):
             return {"change": "drop-constraint", "job": job, "part": part}
         case Demand(job, resource, need):
@@ -101,12 +101,12 @@ def _edit_tree(edit: Edit) -> dict[str, object]:
                 "change": "set-demand",
                 "job": job,
                 "resource": resource,
-                "amount": written(need),
+                "amount": write_amount(need),
             }
         case Limit(tenant, resource, limit):
             return {
                 "change": "set-limit",
                 "tenant": tenant,
                 "resource": resource,
-                "amount": written(limit),
+                "amount": write_amount(limit),
             }

@@ -22,7 +22,7 @@ from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InputError
 from fairlead.model.hints import Known
 from fairlead.model.never import whole_tasks
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.unrounded import compared
 from fairlead.model.words import listing
 from fairlead.sharing.analysis.explanation import has_all
@@ -123,20 +123,20 @@ def buy(
     affordable = [offer for offer in offers if most_of(offer, budget) > 0]
     if not affordable:
         raise InputError(
-            f"{written_plain(budget)} buys no machine of the catalogue",
+            f"{write_plain(budget)} buys no machine of the catalogue",
             "give a larger budget, or a catalogue with cheaper machines",
         )
     for offer in affordable:
         if (count := most_of(offer, budget)) > MANY:
             raise InputError(
-                f"{written_plain(budget)} buys {count} machines of {offer.name}",
+                f"{write_plain(budget)} buys {count} machines of {offer.name}",
                 f"give a smaller budget, or at_most: {MANY} or fewer",
             )
     search = Search(before, affordable, budget, tenant, solves)
-    return _found(search, before, affordable, budget, tenant)
+    return _best_purchase(search, before, affordable, budget, tenant)
 
 
-def _found(
+def _best_purchase(
     search: Search,
     before: Outcome,
     affordable: Sequence[Offer],

@@ -110,7 +110,7 @@ def apply_edits(given: Input, edits: Iterable[Edit]) -> Edited:
                 now = _with_job(now, job)
             case _:
                 continue
-    now, added = _grown(now, [edit for edit in edits if isinstance(edit, Add)])
+    now, added = _add_machines(now, [edit for edit in edits if isinstance(edit, Add)])
     gone = tuple(
         dict.fromkeys(name for edit in edits if isinstance(edit, Remove) for name in edit.machines)
     )
@@ -122,7 +122,7 @@ def apply_edits(given: Input, edits: Iterable[Edit]) -> Edited:
     return Edited(now, added, gone, stranded)
 
 
-def _grown(given: Input, adds: Iterable[Add]) -> tuple[Input, tuple[str, ...]]:
+def _add_machines(given: Input, adds: Iterable[Add]) -> tuple[Input, tuple[str, ...]]:
     """The input with the new machines, and their names."""
     taken = {machine.name for machine in given.cluster.machines}
     more: list[tuple[Machine, str | None]] = []

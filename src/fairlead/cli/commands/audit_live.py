@@ -9,7 +9,7 @@ from fairlead.cli.common.remote import ago, say_answer, service_of
 from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.main import Exit
 from fairlead.cli.text.shares import never_lines
-from fairlead.model.words import counted, escaped, number
+from fairlead.model.words import counted, escaped, number, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 
 def run_live(args: argparse.Namespace) -> int:
-    """Asks the service, and prints who is short. With --strict exit code 1 if anybody is."""
+    """Asks the service, and prints who is short. With --strict exit code 1 if anybody
+    is, and Exit.LATER where nobody is and some are not judged yet."""
     args.check_live(args)
     with service_of(args) as service:
         found = service.audit()
     say_answer(args, found, lambda screen: lines(found, screen))
-    return Exit.REFUTED if args.strict and found.shortfalls else Exit.OK
+    if not args.strict:
+        return Exit.OK
+    if found.shortfalls:
+        return Exit.REFUTED
+    return Exit.LATER if found.behind else Exit.OK
 
 
 def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
@@ -33,12 +38,14 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     yield screen.dim(f"policy {found.policy}; {looked}; exact shares: {exact}")
     if found.problem:
         yield from wrapped(f"There is no newer one: {escaped(found.problem)}.", screen)
+    if found.behind:
+        yield from wrapped(sentence(found.behind), screen)
     if found.gap is not None:
         held = number(100 * (1 - found.gap), 3)
         yield f"of what is due by the exact allocation, tenants hold {held}%"
     yield ""
     if not found.shortfalls:
-        if found.exact is not None:
+        if found.exact is not None and found.behind is None:
             yield "Everybody has what the exact allocation of the present demand guarantees."
         yield from _below_fair(found, screen)
         yield from never_lines(found, screen)

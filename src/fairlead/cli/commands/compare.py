@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     with patience():
         outcomes = compare(cluster, jobs, args.policies)
     if args.html is not None:
-        data = drawn(cluster, jobs, outcomes)
+        data = draw_comparison(cluster, jobs, outcomes)
         write_page(args.html, "Comparison", args.files, "comparison_page", data)
     if args.csv:
         say(as_csv(list(rows(outcomes)), CSV))
@@ -126,7 +126,9 @@ def tree(outcomes: Sequence[Outcome]) -> dict[str, object]:
     }
 
 
-def drawn(cluster: Cluster, jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> dict[str, object]:
+def draw_comparison(
+    cluster: Cluster, jobs: Sequence[Job], outcomes: Sequence[Outcome]
+) -> dict[str, object]:
     """The picture of a comparison's page: the comparison, and a picture of each allocation."""
     from fairlead.dashboard.picture import picture
 

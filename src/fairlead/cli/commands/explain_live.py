@@ -77,6 +77,7 @@ def ask(service: Client, name: str) -> TenantNow:
     found = [(each.tenant, each.sentence) for each in audit.shortfalls]
     found += [(each.tenant, each.sentence) for each in audit.below_fair]
     sentences = [sentence for tenant, sentence in found if tenant in below]
+    sentences += [audit.behind] if audit.behind else []
     until = time.time_ns() // 1000
     history = service.shares_history(since=max(0, until - PAST), until=until, tenant=name)
     return TenantNow(row, jobs, why, sentences, history)

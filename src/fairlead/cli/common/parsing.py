@@ -31,12 +31,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError: nothing is printed from here."""
-        sentence, hint = self._said(message)
+        sentence, hint = self._explain(message)
         raise InputError(
             f"{self.prog}{sentence}", hint or f"`{self.prog} --help` shows what it takes"
         )
 
-    def _said(self, message: str) -> tuple[str, str]:
+    def _explain(self, message: str) -> tuple[str, str]:
         """The library's own words, as a sentence and a hint, which may be empty."""
         if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL):
             first = unknown[1].split()[0]
@@ -53,10 +53,10 @@ class Parser(argparse.ArgumentParser):
         if missing := re.fullmatch(r"the following arguments are required: (.*)", message):
             strange = [word for word in takewhile("--".__ne__, self._words) if self._unknown(word)]
             if strange:  # what was mistyped comes before what is missing
-                return self._said(f"unrecognized arguments: {strange[0]}")
+                return self._explain(f"unrecognized arguments: {strange[0]}")
             empty = {action.metavar for action in self._actions if action.nargs == "*"}
             names = [name for name in missing[1].split(", ") if name not in empty]
-            return f" needs {listing([_shown(name) for name in names])}", ""
+            return f" needs {listing([_name_missing(name) for name in names])}", ""
         if not (about := re.fullmatch(r"argument ([^:]+): (.*)", message, re.DOTALL)):
             return f": {message}", ""
         return self._about(about[1].split("/")[-1], about[2])
@@ -86,7 +86,7 @@ def _bare(word: str) -> str:
     return word[1:-1] if word[:1] in ("'", '"') and word[:1] == word[-1:] else word
 
 
-def _shown(name: str) -> str:
+def _name_missing(name: str) -> str:
     """The name of what is missing; of words of which one is chosen, all."""
     return listing(name.rsplit("/", 1)[-1].split("|"), last="or")
 

@@ -25,7 +25,7 @@ def patience() -> Iterator[None]:
         bar_format=form, leave=False, dynamic_ncols=True, file=sys.stderr, delay=_SECONDS
     ) as bar:
 
-        def seen(settled: int, jobs: int) -> None:
+        def show_progress(settled: int, jobs: int) -> None:
             bar.total = jobs
             bar.update(settled - bar.n)
 
@@ -34,7 +34,7 @@ def patience() -> Iterator[None]:
         shown.daemon = True
         shown.start()
         try:
-            with watch(seen):
+            with watch(show_progress):
                 yield
         finally:
             shown.cancel()

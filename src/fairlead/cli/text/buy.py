@@ -11,7 +11,7 @@ from fairlead.audit.whatif.compare import Moved
 from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.comparison import signed
 from fairlead.cli.text.whatif import lines
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.report import rounded
 from fairlead.model.words import amount, counted, escaped, listing, number, percent
 
@@ -29,7 +29,7 @@ def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
     yield ""
     rank = found.rank or 0
     rows = [
-        [name, _list(bought), written_plain(bought.cost), *_share(bought, rank)]
+        [name, _list(bought), write_plain(bought.cost), *_share(bought, rank)]
         for name, bought in (
             ("nothing", found.nothing),
             ("naive", found.naive),
@@ -107,7 +107,7 @@ def _within(found: Buying) -> Iterator[str]:
     )
     share = number(float(found.harmless.shares[index][1]))
     yield (
-        f"To take from none of them, buy {machines} for {written_plain(found.harmless.cost)}: that"
+        f"To take from none of them, buy {machines} for {write_plain(found.harmless.cost)}: that"
         f" share becomes {share}."
     )
 
@@ -118,7 +118,7 @@ def _of_job(job: Moved) -> str:
 
 def _answer(found: Buying) -> str:
     whose = f"the share of {escaped(found.tenant)}" if found.tenant else "the smallest share"
-    budget = written_plain(found.budget)
+    budget = write_plain(found.budget)
     if found.rank is None:
         if found.tenant is not None and found.beyond:
             return f"So nothing is bought for {budget}."
@@ -129,7 +129,7 @@ def _answer(found: Buying) -> str:
         whose = f"the {_ordinal(found.rank)}smallest share (today that of {escaped(tenant)})"
     machines = listing(f"{count} x {escaped(name)}" for name, count in found.best.counts)
     return (
-        f"Buy {machines} for {written_plain(found.best.cost)} of {budget}: it raises {whose} from"
+        f"Buy {machines} for {write_plain(found.best.cost)} of {budget}: it raises {whose} from"
         f" {number(float(before))} to {number(float(after))}, on the old scale."
     )
 
@@ -193,7 +193,7 @@ def purchase_tree(found: Buying) -> dict[str, object]:
     """The purchase as part of `fairlead.whatif/1`."""
     return {
         "for": found.tenant,
-        "budget": written_plain(found.budget),
+        "budget": write_plain(found.budget),
         "exact": found.exact,
         "ran_out": found.spent,
         "solves": found.solves,
@@ -202,7 +202,7 @@ def purchase_tree(found: Buying) -> dict[str, object]:
         "offers": [
             {
                 "name": each.offer.name,
-                "price": written_plain(each.offer.price or Fraction(0)),
+                "price": write_plain(each.offer.price or Fraction(0)),
                 "value_by_price": rounded(each.value),
                 "tried": each.tried or found.exact,
             }
@@ -236,7 +236,7 @@ def purchase_tree(found: Buying) -> dict[str, object]:
 def _bought_tree(bought: Bought) -> dict[str, object]:
     return {
         "machines": dict(bought.counts),
-        "cost": written_plain(bought.cost),
+        "cost": write_plain(bought.cost),
         "shares": [
             {"tenant": name, "share": rounded(float(share))} for name, share in bought.shares
         ],

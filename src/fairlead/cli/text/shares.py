@@ -63,6 +63,8 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
     """A line for each tenant, those below another indented, then, if wanted, one for each job."""
     exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
     yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
+    if shares.behind:
+        yield from wrapped(sentence(shares.behind), screen)
     yield ""
     tenants = everybody(shares)
     most = max([1e-9, *(max(each.share or 0, each.fair or 0) for each in tenants)])

@@ -96,12 +96,15 @@ def picture(
         parts.append(Text(trouble, style="bold red"))
     if seen is None:
         return Group(*parts)
-    room = None if height is None else height - 2 - (2 if trouble else 0)
+    behind = seen.shares.behind
+    room = None if height is None else height - 2 - (2 if trouble else 0) - (1 if behind else 0)
     spare = (
         None if room is None else max(6, room - min(MOST_TENANTS, len(everybody(seen.shares))) - 2)
     )
     machines = seen.machines if spare is None else seen.machines[: max(2, spare // 2 - 3)]
     parts += [Text(), _shares(seen.shares, width, blocks)]
+    if behind:
+        parts.append(_more(escaped(behind)))
     parts += [Text(), _machines(machines, width, blocks)]
     if len(machines) < len(seen.machines):
         parts.append(_more(f"... and {len(seen.machines) - len(machines)} more"))

@@ -13,7 +13,7 @@ from fairlead.cli.text.comparison import signed
 from fairlead.cli.text.warnings_of_two import warnings_of_two
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.report import LISTS
 from fairlead.model.words import amount, counted, escaped, listing, number, plural, sentence
 from fairlead.sharing.analysis.stop_names import who_froze
@@ -77,7 +77,7 @@ def edit_in_words(edit: Edit) -> str:
             names = listing(compress(machines), most=_NAMES)
             return f"Without {counted(len(machines), 'machine')}: {names}"
         case Weight(tenant, weight):
-            return f"{escaped(tenant)} has the weight {written_plain(weight)}"
+            return f"{escaped(tenant)} has the weight {write_plain(weight)}"
         case Drop(job, None):
             return f"{escaped(job)} may use every machine"
         case Drop(job, part):

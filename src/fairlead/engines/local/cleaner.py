@@ -166,19 +166,19 @@ def _step(work: str, name: str) -> str:
 def remove(folder: int, name: str, most: int, if_empty: bool = False) -> bool:
     """Remove at most so many files and folders of what has this name in an open folder; whether
     there is nothing left to do. Raises OSError where something cannot be removed."""
-    if _gone(folder, name) or if_empty:
+    if _remove(folder, name) or if_empty:
         return True
     left = _Count(most)
     top = _open(folder, name)
     try:
-        while not _gone(folder, name):
+        while not _remove(folder, name):
             for entry in _entries(top, left):
-                if _gone(top, entry):
+                if _remove(top, entry):
                     left.count -= 1
                 else:
                     _empty(top, entry, left)
             if left.count <= 0:
-                return _gone(folder, name)
+                return _remove(folder, name)
         return True
     finally:
         os.close(top)
@@ -196,12 +196,12 @@ def _empty(top: int, name: str, left: _Count) -> None:
     within = _open(top, name)
     try:
         for entry in _entries(within, left):
-            if not _gone(within, entry):
+            if not _remove(within, entry):
                 _move(within, entry, top)
             left.count -= 1
     finally:
         os.close(within)
-    _gone(top, name)
+    _remove(top, name)
 
 
 def _move(within: int, name: str, top: int) -> None:
@@ -221,7 +221,7 @@ def _entries(folder: int, left: _Count) -> Iterator[str]:
             yield entry.name
 
 
-def _gone(folder: int, name: str) -> bool:
+def _remove(folder: int, name: str) -> bool:
     """Remove this if it is a file or an empty folder; whether it is not there any more."""
     try:
         os.rmdir(name, dir_fd=folder)

@@ -79,7 +79,7 @@ class _Found:
     queued: list[tuple[str, ...]] = field(default_factory=list)
     said: str = ""
 
-    def seen(self) -> SeenJob:
+    def to_seen_job(self) -> SeenJob:
         """All of it. An array waits with no more elements than may run beside those that do."""
         elements = self.elements
         if self.throttle:
@@ -123,7 +123,7 @@ class Viewer:
         beyond: str = "",
         roughly: bool = False,
     ) -> None:
-        self._held, self._beyond, self._roughly = held or _held, beyond, roughly
+        self._held, self._beyond, self._roughly = held or _why_held, beyond, roughly
         self._shape: object = None
         self._requests: dict[int, tuple[SlurmJob, _Read]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
@@ -154,7 +154,7 @@ class Viewer:
         for job, read in zip(picture.jobs, reads, strict=True):
             self._take(draft, job, read)
         tenants = tenants_of(picture, notes)
-        jobs = {name: each.seen() for name, each in draft.found.items()}
+        jobs = {name: each.to_seen_job() for name, each in draft.found.items()}
         return View(
             time=time,
             nodes=tuple(_node(node, node.name in open_, problems) for node in draft.shown),
@@ -280,7 +280,7 @@ def _number(job: SlurmJob) -> int:
     return job.array or job.number
 
 
-def _held(job: SlurmJob, picture: Picture) -> str:
+def _why_held(job: SlurmJob, picture: Picture) -> str:
     """Why Slurm holds a job that waits, in a sentence; empty where it waits for its turn."""
     if job.throttle and job.reason == THROTTLED:
         return ""

@@ -70,7 +70,7 @@ class Preemption:
         """The orders after these launches (job, machine) of this moment. To be asked again after
         it was done and what could be launched then was launched, until there is nothing to do."""
         self._now = now
-        released = self._kept(launches)
+        released = self._end_pledges(launches)
         stands = {job: standing(job) for job in self._guarantee}
         self._clock(now, stands)
         if self._pledged:
@@ -137,7 +137,7 @@ class Preemption:
         self._since = {job: self._since.get(job, since) for job, since in below.items()}
         self._tried = {job: when for job, when in self._tried.items() if job in self._since}
 
-    def _kept(self, launches: Sequence[tuple[int, int]]) -> list[int]:
+    def _end_pledges(self, launches: Sequence[tuple[int, int]]) -> list[int]:
         """The machines whose pledges these launches have kept."""
         done = []
         for job, machine in launches:

@@ -17,6 +17,7 @@ from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
 from fairlead.scheduling.state.plainly_possible import could_run
 from fairlead.scheduling.state.rows import (
+    bits,
     chain,
     jobs_kept,
     machines_there,
@@ -112,11 +113,8 @@ def machines(state: State) -> Iterator[str]:
     have = (state.capacity[there] > 0).sum(axis=0)
     if (have != state.have).any():
         yield f"machines with each resource: {have.tolist()}, not {state.have.tolist()}"
-    bits = [
-        int(((state.satisfies[there, k // 64] >> np.uint64(k % 64)) & np.uint64(1)).sum())
-        for k in range(len(state.satisfied))
-    ]
-    if bits != state.satisfied.tolist():
+    satisfied = bits(state.satisfies[there]).sum(axis=0)[: len(state.satisfied)]
+    if (satisfied != state.satisfied).any():
         yield "how many machines satisfy each term is wrong"
     on = Counter(int(state.task[t]["machine"]) for t in tasks_held(state).tolist())
     for m in range(int(state.header[0]["machines"])):

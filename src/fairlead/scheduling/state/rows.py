@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.state import Ints, Records, State
+from fairlead.scheduling.kernels.memory.state import Ints, Records, State, Words
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.kernels.search.levels import levels_of
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
-from fairlead.sharing.problem.problem import Floats
+from fairlead.sharing.problem.problem import Bools, Floats
 
 
 def machines_there(state: State) -> Ints:
@@ -47,7 +47,16 @@ def jobs_in_line(state: State) -> tuple[Ints, Floats]:
 
 def tasks_held(state: State) -> Ints:
     """The slots of the tasks that are on a machine."""
-    return np.flatnonzero(np.isin(state.task["state"][: int(state.header[0]["tasks"])], HELD))
+    return np.flatnonzero(are_held(state.task[: int(state.header[0]["tasks"])]))
+
+
+def are_held(tasks: Records) -> Bools:
+    """Which of these rows are of tasks on a machine."""
+    kind = tasks["state"]
+    held: Bools = kind == HELD[0]
+    for each in HELD[1:]:
+        held |= kind == each
+    return held
 
 
 def stopping_tasks(state: State) -> Ints:
@@ -75,6 +84,12 @@ def tasks_on(state: State, m: int) -> list[int]:
 def tasks_of(state: State, j: int) -> list[int]:
     """The slots of a job's tasks that are on machines."""
     return chain(state.task, state.job[j]["first_task"], "job_next")
+
+
+def bits(words: Words) -> Bools:
+    """(rows, 64 for each word): whether the bit is set, the least of a word first."""
+    octets = np.ascontiguousarray(words, "<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)
 
 
 def limits(state: State, tenant: int, demand: Ints) -> Iterator[tuple[int, int, int]]:

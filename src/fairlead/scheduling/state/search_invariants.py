@@ -10,7 +10,11 @@ from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.transitions import HELD, MachineState
+from fairlead.scheduling.state.rows import are_held, bits
+from fairlead.scheduling.transitions import MachineState
+
+LEAST = np.array([(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)])
+"""The least room of a machine in the set of each grade."""
 
 
 def search_structures(state: State) -> Iterator[str]:
@@ -27,7 +31,7 @@ def sets(state: State) -> Iterator[str]:
     up = state.machine["state"] == MachineState.UP
     machines = len(up)
     rows = state.sets.swapaxes(0, 1).reshape(state.sets.shape[1], -1)  # (sets, words)
-    there = np.unpackbits(rows.astype("<u8").view(np.uint8), axis=1, bitorder="little") == 1
+    there = bits(rows)
     told = state.machine["unset"] == 0  # the sets are brought up to the others when asked
     if there[:, machines:].any():
         yield "a set has machines in slots that do not exist"
@@ -38,16 +42,16 @@ def sets(state: State) -> Iterator[str]:
     for r in range(state.resources):
         first = RESOURCES + GRADES * r
         room = np.where(up, state.room[:, r], 0).astype(float)
-        least = [(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)]
-        holds = room >= np.array(least)[:, None]
+        holds = room >= LEAST[:, None]
         if ((there[first : first + GRADES, :machines] != holds) & told).any():
             yield f"a set is wrong about who has how much room of resource {r}"
         if (there[first : first + GRADES, :machines].sum(axis=0) != state.grades[:, r]).any():
             yield f"a machine is in another number of sets of resource {r} than it says"
-    for k in range(WORD * state.words):
-        holds = (state.satisfies[:, k // WORD] >> np.uint64(k % WORD)) & np.uint64(1) == 1
-        if (there[RESOURCES + GRADES * state.resources + k, :machines] != holds).any():
-            yield f"the set of the machines that satisfy term {k} has others"
+    first = RESOURCES + GRADES * state.resources
+    satisfying = there[first : first + WORD * state.words, :machines]
+    wrong = (satisfying != bits(state.satisfies[:, : state.words]).T).any(axis=1)
+    for k in np.flatnonzero(wrong).tolist():
+        yield f"the set of the machines that satisfy term {k} has others"
 
 
 def tries(state: State) -> Iterator[str]:
@@ -138,7 +142,7 @@ def _brief(state: State, n: int) -> Iterator[str]:
 
 def spots(state: State) -> Iterator[str]:
     """Each held task of a job that spreads is counted."""
-    task = state.task[np.isin(state.task["state"], HELD)]
+    task = state.task[are_held(state.task)]
     task = task[state.job["spread"][task["job"]] == 1]
     places = spot(task["job"], task["machine"], len(state.spots))
     if (np.bincount(places, minlength=len(state.spots)) != state.spots[:, 0]).any():

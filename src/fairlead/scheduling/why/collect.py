@@ -113,7 +113,6 @@ class _Look:
     def _kinds(self) -> _Kinds:
         needs, satisfies = self.state.needs[self.slot], self.state.satisfies[self.there]
         prefers = self.state.prefers[self.slot]
-        own = np.isin(self.there, [int(self.state.task[t]["machine"]) for t in self.tasks])
         reserved = self.machine["reserved"]
         expected = int(self.job["expected"])
         ends = int(self.header["now"]) + expected
@@ -123,11 +122,16 @@ class _Look:
             allowed=((satisfies & needs) == needs).all(axis=1),
             large=self._room_empty.min(axis=1) > 0,
             up=self.machine["state"] == MachineState.UP,
-            free_of_it=~own if self.job["spread"] else np.ones(len(own), dtype=bool),
+            free_of_it=self._free_of_it(),
             fits=self._fits > 0,
             open=(reserved < 0) | (reserved == self.slot) | passes,
             liked=((satisfies & prefers) == prefers).all(axis=1) | (not self.job["patient"]),
         )
+
+    def _free_of_it(self) -> Bools:
+        if not self.job["spread"]:
+            return np.ones(len(self.there), dtype=bool)
+        return ~np.isin(self.there, [int(self.state.task[t]["machine"]) for t in self.tasks])
 
     def _job(self, slot: int) -> str:
         return self.told(self.ids.job_at[slot].name)
@@ -174,7 +178,7 @@ class _Look:
         if full.any():
             short = lacking(self.ids, self._room[full])
             found.append(NoRoom(int(full.sum()), short, int(able.sum()), int(room.sum())))
-        found += self._kept(able & ~k.open)
+        found += self._reserved_for_others(able & ~k.open)
         if (able & ~k.liked).any():
             others = able & k.up & k.free_of_it & k.fits & k.open & ~k.liked
             found.append(self._prefers(int(others.sum()), int((able & self._liked()).sum())))
@@ -231,7 +235,7 @@ class _Look:
                     found.append(some)
         return found
 
-    def _kept(self, kept: Bools) -> list[Reason]:
+    def _reserved_for_others(self, kept: Bools) -> list[Reason]:
         if not kept.any():
             return []
         jobs, counts = np.unique(self.machine["reserved"][kept], return_counts=True)

@@ -63,8 +63,8 @@ class Drawings:
         if kept.found is not None and serves:
             return kept.found
         if kept.next is None:
-            kept.next = asyncio.create_task(self._made(kept, draw()))
-            kept.next.add_done_callback(_heard)
+            kept.next = asyncio.create_task(self._keep_newest(kept, draw()))
+            kept.next.add_done_callback(_note_failure)
         try:
             async with asyncio.timeout(self._patience if kept.found is None else OLDER):
                 return await asyncio.shield(kept.next)
@@ -78,7 +78,7 @@ class Drawings:
                 retry=10,
             ) from error
 
-    async def _made(self, kept: _Kept, drawn: Awaitable[LiveAllocation]) -> LiveAllocation:
+    async def _keep_newest(self, kept: _Kept, drawn: Awaitable[LiveAllocation]) -> LiveAllocation:
         begun, seq = self._clock(), self._last()
         try:
             kept.found = await drawn
@@ -89,7 +89,7 @@ class Drawings:
         return kept.found
 
 
-def _heard(task: asyncio.Task[LiveAllocation]) -> None:
+def _note_failure(task: asyncio.Task[LiveAllocation]) -> None:
     """What went wrong is told to those who wait, and it is no fault where nobody does any more."""
     if not task.cancelled():
         task.exception()

@@ -82,7 +82,7 @@ class Rank:
     number: int
     name: str
 
-    def written(self, *, ranked: bool) -> str:
+    def to_cursor(self, *, ranked: bool) -> str:
         """As a cursor: the name alone where the order is by name."""
         return f"{self.number}:{self.name}" if ranked else self.name
 

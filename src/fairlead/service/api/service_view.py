@@ -66,7 +66,7 @@ class ServiceView(Protocol):
     def apart(self) -> Mapping[str, Apart]:
         """Jobs of a cluster that another scheduler runs which claim nothing now, and why."""
 
-    def said(self, job: str) -> str:
+    def scheduler_reason(self, job: str) -> str:
         """That scheduler's own reason why a job waits, by its unique name; empty where nothing."""
 
     @property

@@ -140,30 +140,22 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
     counts[slots == slot] = 0
     (mine,) = tenants_of(core, np.array([slot]))
     same = (tenants_of(core, slots) == mine) & (mine >= 0)
-    others, own = (
-        _owners(core, slots[some], counts[some], told)
-        for some in ((counts > 0) & ~same, (counts > 0) & same)
-    )
-    rich = _of_the_rich(core, beyond, slots[~same], counts[~same], told)
+    others, own = (counts > 0) & ~same, (counts > 0) & same
+    waits = "it waits for machines on which"
+    rich = _of_the_rich(core, beyond, slots[others], counts[others], told)
+    if (
+        rich and 2 * sum(rich.values()) >= counts[others].sum()
+    ):  # the cause is what most of them are
+        words = f"{waits} tasks beyond what is guaranteed run"
+        return Cause(CauseKind.HELD, f"{words}: {_name_most(rich)}", rich)
     more = "run more than they are guaranteed"
-    for kind, words, names in (
-        # The cause is what most of them are.
-        (
-            CauseKind.HELD,
-            "tasks beyond what is guaranteed run",
-            rich if 2 * sum(rich.values()) >= sum(others.values()) else FrozenMap[int](),
-        ),
-        (
-            CauseKind.OTHER_JOBS,
-            f"jobs {more}, most of tenants that have no more in all",
-            others,
-        ),
-        (CauseKind.OTHER_JOBS, f"its tenant's other jobs {more}", own),
+    for some, words in (
+        (others, f"jobs {more}, most of tenants that have no more in all"),
+        (own, f"its tenant's other jobs {more}"),
     ):
-        if names:
-            return Cause(
-                kind, f"it waits for machines on which {words}: {_name_most(names)}", names
-            )
+        if some.any():
+            names = _owners(core, slots[some], counts[some], told)
+            return Cause(CauseKind.OTHER_JOBS, f"{waits} {words}: {_name_most(names)}", names)
     count = int(usable.sum())
     return Cause(
         CauseKind.PIECES,

@@ -124,13 +124,14 @@ class FairnessMonitor:
         self,
         time: int,
         core: Core,
+        found: Measured,
         quarantined: frozenset[str] = frozenset(),
         told: Told = str,
         most: int = 100,
     ) -> Audit:
-        """Audits who has less than it is guaranteed now, since when and why. `told`: what a reader
-        is told of jobs' names."""
-        return build_audit(time, core, self.measure(core), self._since, quarantined, most, told)
+        """Audits who has less than it is guaranteed by what was measured, since when and why.
+        `told`: what a reader is told of jobs' names."""
+        return build_audit(time, core, found, self._since, quarantined, most, told)
 
     def measure(self, core: Core) -> Measured:
         """Measures what everybody has beside what the exact allocation gives."""

@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.present import Jobs, Tenants, job_slots
+from fairlead.scheduling.reading.present import Jobs, Machines, Tenants, job_slots
 from fairlead.service.fairness.causes import Beyond, Cause, Told, cause_of
 from fairlead.service.fairness.history import Sample
-from fairlead.service.fairness.interface import Answered, JobShare
+from fairlead.service.fairness.interface import Answered, JobShare, Question
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
 from fairlead.sharing.numbers.amounts import simplest
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
@@ -34,10 +34,13 @@ class Measured:
 
     `whole` is what a job is guaranteed, no more than it has tasks now; -1 where the exact
     allocation is older than the job. Shares of tenants are divided by their weights; `fair` is nan
-    where the exact allocation says nothing of a tenant, `owed` the share of what it is
-    guaranteed, `asked` the share if all that waits and could ever run ran too; `never` is whether
-    what waits of a job can never start, and `due` its share, not divided by any weight, by the
-    exact allocation: nan where that is older than the job."""
+    where the exact allocation says nothing of a tenant, or knows none of its jobs that wait, `owed`
+    the share of what it is guaranteed, `asked` the share if all that waits and could ever run ran
+    too; `never` is whether what waits of a job can never start, and `due` its share, not divided by
+    any weight, by the exact allocation: nan where that is older than the job.
+
+    `unjudged` is whether tasks of a job wait that the exact allocation is older than; `outdated`
+    whether machines, weights or limits are others than those that it is of."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -57,6 +60,8 @@ class Measured:
     due: Floats  # (J,)
     tenant_running: Ints
     tenant_waiting: Ints
+    unjudged: Bools  # (J,)
+    outdated: bool
 
     @cached_property
     def lacks(self) -> Ints:
@@ -185,10 +190,12 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     could = waiting.copy()
     fair = np.full(len(names), np.nan)
     due = np.full(len(running), np.nan)
+    unjudged = waiting > 0
     if exact is not None:
         was = exact.question
         found = present.places_among(was.slot, was.seq)
         known = np.flatnonzero(found >= 0)
+        unjudged[known] = False
         if len(exact.answer.jobs.whole):
             now = (running + waiting)[known]
             whole[known] = np.minimum(exact.answer.jobs.whole[found[known]], now)
@@ -199,17 +206,34 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             share = exact.answer.tenants.get(name)
             if share is not None:
                 fair[t] = share.share
-    counts = np.stack([running, waiting], axis=1)
+    counts = np.stack([running, waiting, waiting > 0, unjudged], axis=1)
     tasks = (running, np.maximum(whole, 0), running + could)
     parts = np.stack([shares_of(each, scale) for each in tasks], axis=1)
     total = sum_over_tree(counts, owner, parent)
     shares = sum_over_tree(parts, owner, parent)
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
+    fair[(total[:, 3] > 0) & (total[:, 3] == total[:, 2])] = np.nan
     return Measured(
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
         shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting, due,
-        total[:, 0], total[:, 1],
+        total[:, 0], total[:, 1], unjudged,
+        exact is not None and _is_outdated(core, exact.question),
     )  # fmt: skip
+
+
+def _is_outdated(core: Core, was: Question) -> bool:
+    """Whether machines that take tasks, or tenants, are others than those of the question. Labels
+    are not looked at: their columns change with each new constraint."""
+    machines, tenants = Machines(core), Tenants(core)
+    assert was.tree.limit is not None  # a question is of a core, which has all limits
+    pairs = (
+        (machines.capacity, was.now.capacity),
+        (machines.up, was.up),
+        (tenants.parent, was.tree.parent),
+        (tenants.weight, was.tree.weight),
+        (tenants.limit, was.tree.limit),
+    )
+    return not all(np.array_equal(now, then) for now, then in pairs)
 
 
 def short_of(found: Measured, core: Core) -> dict[str, Ints]:

@@ -21,6 +21,8 @@ JUST_NOW = "unexplained"
 """The cause of a shortfall beyond those that are looked into."""
 
 
+_COMPUTED = "exact shares are being computed"
+
 MINUTES = 120
 """Seconds from which minutes are told; seconds never: a sentence that counts them is another one
 each second, for every page that shows it."""
@@ -35,25 +37,43 @@ def shares(
     time: int,
     core: Core,
     watch: FairnessMonitor | None,
+    found: Measured,
     *,
     jobs: bool = False,
     own: bool = False,
     told: Told = str,
 ) -> wire.Shares:
     """Everybody's share now and by the exact allocation; of each job too where `jobs`, of those
-    without a tenant where `own`, by the name that the reader is `told`."""
-    found = measure_shares(core, watch)
+    without a tenant where `own`, by the name that the reader is `told`. `found`: what was
+    measured."""
     exact = found.exact
     never, more = find_never(core, found, told)
     return wire.Shares(
         time=time,
         policy=core.book.scaler.spec,
         exact=None if exact is None else exact.answer.time,
+        behind=None if watch is None else _behind(found),
         tenants=[_tenant(found, t, _has_scale(core, found)) for t in range(len(found.tenants))],
         jobs=_jobs(core, found, told, own=not jobs) if jobs or own else [],
         never=never,
         never_more=more,
     )
+
+
+def _behind(found: Measured) -> str | None:
+    """The sentence that says who is not judged by the exact allocation yet; None: all are."""
+    count = int(found.unjudged.sum())
+    if found.exact is None:
+        return f"{_COMPUTED}: nobody is judged yet"
+    if found.outdated:
+        return (
+            f"{_COMPUTED}: machines, weights or limits are others since the newest ones, and nobody"
+            " is judged by them yet"
+        )
+    if not count:
+        return None
+    verbs = "waits is" if count == 1 else "wait are"
+    return f"{_COMPUTED}: {counted(count, 'job')} that {verbs} not judged yet"
 
 
 def _has_scale(core: Core, found: Measured) -> bool:
@@ -148,24 +168,25 @@ def live_audit(
     time: int,
     core: Core,
     watch: FairnessMonitor | None,
+    now: Measured,
     quarantined: frozenset[str] = frozenset(),
     told: Told = str,
 ) -> wire.LiveAudit:
-    """Audits who has less than it is guaranteed, since when and why; jobs are called what the
-    reader is `told`."""
+    """Audits who has less than it is guaranteed by what was measured `now`, since when and why;
+    jobs are called what the reader is `told`."""
     if watch is None:
         tenants = len(core.ids.tenant_at)
         return wire.LiveAudit(
             time=time, policy=core.book.scaler.spec, tenants=tenants, shortfalls=[],
             problem="nobody computes the exact allocation here",
         )  # fmt: skip
-    found = watch.audit(time, core, quarantined, told)
-    now = watch.measure(core)
+    found = watch.audit(time, core, now, quarantined, told)
     below, more_below = find_below(core, now, quarantined, told)
     never, more_never = find_never(core, now, told)
     return wire.LiveAudit(
         time=time,
         exact=found.exact,
+        behind=_behind(now),
         policy=found.policy,
         tenants=found.looked_at,
         gap=now.gap,

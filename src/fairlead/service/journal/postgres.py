@@ -210,7 +210,7 @@ class PostgresSession:
 
     def __init__(self, url: str, *, write: bool = False) -> None:
         self._name = f"the journal in {without_password(url)}"
-        with self._said():
+        with self._explain_errors():
             self._connection = _Impatient.connect(url, autocommit=True, connect_timeout=CONNECT)
         try:
             for setting in (*_SETTINGS, *(_WRITING if write else ())):
@@ -232,16 +232,16 @@ class PostgresSession:
         self._connection.patience = seconds
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._said():
+        with self._explain_errors():
             cursor = self._connection.execute(_typed(sql).encode(), values, binary=True)
             return [] if cursor.description is None else cursor.fetchall()
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        with self._said(), self._connection.cursor() as cursor:
+        with self._explain_errors(), self._connection.cursor() as cursor:
             cursor.executemany(_typed(sql).encode(), list(rows))
 
     def stream(self, sql: str, values: Sequence[Any]) -> Generator[tuple[Any, ...], None, None]:
-        with self._said(), self._connection.cursor("journal", binary=True) as cursor:
+        with self._explain_errors(), self._connection.cursor("journal", binary=True) as cursor:
             cursor.itersize = AT_ONCE
             cursor.execute(_typed(sql).encode(), values)
             yield from cursor
@@ -258,7 +258,7 @@ class PostgresSession:
     def alone(self, epoch: int | None) -> bool:
         # The server drops this lock when the connection ends, however it ends: a moment after that,
         # for which this waits (lock_timeout).
-        with self._said():
+        with self._explain_errors():
             try:
                 if epoch is None:
                     self._connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
@@ -289,7 +289,7 @@ class PostgresSession:
             self._connection.close()
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """The server's errors as sentences."""
         try:
             yield

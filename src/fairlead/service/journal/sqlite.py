@@ -53,7 +53,7 @@ def open_sqlite(path: Path, new: Callable[[], object] = lambda: None) -> SqlStor
             raise JournalError(
                 f"others than its owner may use the journal {path}: chmod 600 it, and see who did"
             )
-        _grown(path)
+        _migrate(path)
         return _LockedStore(path, lock)
     except BaseException:
         lock.release()
@@ -125,7 +125,7 @@ class SqliteSession:
     def __init__(self, path: Path, *, write: bool) -> None:
         self._path = path
         mode = "rw" if write else "ro"
-        with self._said():
+        with self._explain_errors():
             self._connection = sqlite3.connect(
                 f"file:{quote(str(path))}?mode={mode}",
                 uri=True,
@@ -134,7 +134,7 @@ class SqliteSession:
                 check_same_thread=False,
             )
         try:
-            with self._said():
+            with self._explain_errors():
                 run = self._connection.execute
                 run("PRAGMA trusted_schema = OFF")
                 run("PRAGMA cell_size_check = ON")
@@ -147,15 +147,15 @@ class SqliteSession:
             raise
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._said():
+        with self._explain_errors():
             return self._connection.execute(_typed(sql), values).fetchall()
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        with self._said():
+        with self._explain_errors():
             self._connection.executemany(sql, rows)
 
     def stream(self, sql: str, values: Sequence[Any]) -> Generator[tuple[Any, ...], None, None]:
-        with self._said():
+        with self._explain_errors():
             for row in self._connection.execute(sql, values):  # noqa: UP028  it would be closed twice
                 yield row
 
@@ -193,7 +193,7 @@ class SqliteSession:
             self._connection.close()
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """SQLite's errors as sentences."""
         try:
             yield
@@ -262,7 +262,7 @@ def _epoch(path: Path) -> int:
         session.close()
 
 
-def _grown(path: Path) -> None:
+def _migrate(path: Path) -> None:
     """Brings an older schema up to date. Another program's file is not touched."""
     session = SqliteSession(path, write=False)
     try:

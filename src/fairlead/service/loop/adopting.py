@@ -20,9 +20,9 @@ from fairlead.scheduling.events import (
 )
 from fairlead.service.loop.standing import (
     Standing,
-    begun,
     end_parts,
     ended_of,
+    find_begun,
     grow,
     leave,
     place_parts,
@@ -77,7 +77,7 @@ class Adoption:
         self._done: dict[str, SeenJob] = {}  # the records say the same
         self._standing: dict[str, Standing] = {}
 
-    def said(self, name: str) -> str:
+    def scheduler_reason(self, name: str) -> str:
         """The cluster's own scheduler's sentence on a job; empty where it has none, as of one that
         waits no more where that places alone."""
         seen = self._seen.get(name)
@@ -177,7 +177,7 @@ class Adoption:
                 leave(step, record, standing, forget=seen is not None or name in view.apart)
                 continue
             new = [each.part for each in ended_of(standing, seen)]
-            new += begun(standing, seen)
+            new += find_begun(standing, seen)
             grow(step, name, seen.waiting + sum(len(part.machines) for part in new))
             end_parts(step, name, standing, seen)
             self._standing[name] = standing

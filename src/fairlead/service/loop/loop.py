@@ -147,9 +147,9 @@ class Service:
         """Jobs of a cluster that another scheduler runs which claim nothing now, and why."""
         return self.adoption.apart
 
-    def said(self, job: str) -> str:
+    def scheduler_reason(self, job: str) -> str:
         """That scheduler's own reason why a job waits, by its unique name."""
-        return self.adoption.said(job)
+        return self.adoption.scheduler_reason(job)
 
     @property
     def listeners(self) -> list[Listener]:

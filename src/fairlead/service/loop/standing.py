@@ -67,7 +67,7 @@ def standing_of(step: Step, record: JobRecord) -> Standing:
     return standing
 
 
-def begun(standing: Standing, seen: SeenJob) -> list[Part]:
+def find_begun(standing: Standing, seen: SeenJob) -> list[Part]:
     """Parts that run and of which the records do not know it. Of what is launched here they do."""
     if not standing.alone:
         return []
@@ -195,7 +195,7 @@ def place_parts(step: Step, name: str, standing: Standing, seen: SeenJob) -> boo
     """All parts that are not known to run or to be over do, or are; whether their machines are
     there."""
     machines, whole = step.core.ids.machines, True
-    for part in begun(standing, seen):
+    for part in find_begun(standing, seen):
         if all(machine in machines for machine in part.machines):
             _place(step, name, standing, part)
         else:

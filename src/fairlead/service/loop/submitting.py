@@ -44,7 +44,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
             refuse(Wrong.INPUT, "the key is empty or too long", f"use 1 to {LONGEST_KEY} letters")
         asked = _hash(jobs)
         owner = step.records.key_owner(caller.token, request.key)
-        before = _known(step, owner)
+        before = _find_key(step, owner)
         if before is not None:
             return _again(step, before, asked, request.key, jobs)
         _check_keys(step, limits, owner)
@@ -165,7 +165,7 @@ def _hash(jobs: tuple[Job, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _known(step: Step, owner: KeyOwner) -> KeyRecord | None:
+def _find_key(step: Step, owner: KeyOwner) -> KeyRecord | None:
     return step.keys.get(owner) or step.records.keys.get(owner)
 
 

@@ -40,8 +40,8 @@ def check_clock(now: int, last: int, *, is_right: bool = False) -> None:
         return
     apart = round(abs(now - last) / DAY)
     raise InputError(
-        f"the clock of this machine says {_written(now)}, {apart} days"
-        f" {'after' if now > last else 'before'} the journal's last entry, of {_written(last)}",
+        f"the clock of this machine says {_write_time(now)}, {apart} days"
+        f" {'after' if now > last else 'before'} the journal's last entry, of {_write_time(last)}",
         "set the clock; if it is right, say so once with --clock-is-right",
     )
 
@@ -68,12 +68,12 @@ class SteadyClock:
         off = abs(wall - time) > STEP
         if off and not self._off:
             self._told(
-                f"the clock was set from {_written(time)} to {_written(wall)} while the service"
-                " ran, which is not believed: its times go on as before; set the clock right, or"
-                " start the service anew if it is"
+                f"the clock was set from {_write_time(time)} to {_write_time(wall)} while the"
+                " service ran, which is not believed: its times go on as before; set the clock"
+                " right, or start the service anew if it is"
             )
         if self._off and not off:
-            self._told(f"the clock is believed again: it says {_written(wall)}")
+            self._told(f"the clock is believed again: it says {_write_time(wall)}")
         self._off = off
         if off:
             return time
@@ -81,7 +81,7 @@ class SteadyClock:
         return wall
 
 
-def _written(time: int) -> str:
+def _write_time(time: int) -> str:
     """2026-11-24 04:09 UTC, as far as years have four digits."""
     try:
         moment = datetime.fromtimestamp(time // 1_000_000, UTC)

@@ -115,7 +115,7 @@ class Logs:
 def _line(
     time: int, kind: str, fields: dict[str, str | int | float | bool | None], seq: int | None = None
 ) -> str:
-    line: dict[str, object] = {"time": _written(time), "event": kind}
+    line: dict[str, object] = {"time": _write_time(time), "event": kind}
     if seq is not None:
         line["seq"] = seq
     return json.dumps(line | fields, ensure_ascii=True, separators=(",", ":")) + "\n"
@@ -129,7 +129,7 @@ def _scalar(value: object) -> str | int | float | bool | None:
     return text if len(text) <= 300 else text[:297] + "..."
 
 
-def _written(time: int) -> str:
+def _write_time(time: int) -> str:
     """2026-11-21T12:00:00.000000Z."""
     moment = datetime.fromtimestamp(time // MICROSECONDS, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{time % MICROSECONDS:06d}Z"

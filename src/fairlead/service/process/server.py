@@ -150,7 +150,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     try:
         gate = _gate(serving, door)
 
-        def told(url: str, token: bool) -> None:
+        def announce(url: str, token: bool) -> None:
             write_private(file, url)
             ready(url, token)
 
@@ -158,7 +158,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
         if serving.tls_cert is not None:
             listener.handshakes = connections.handshakes
         config = _config(serving, gate, connections)
-        server = _Server(config, gate, door, serving, told)
+        server = _Server(config, gate, door, serving, announce)
         runner = Runner(
             serving.service,
             door,

@@ -53,7 +53,7 @@ class RecordsDump:
     rows: Sequence[list[Any]]  # of each job, what is known of it
     columns: dict[str, bytes]
 
-    def written(self) -> bytes:
+    def encode(self) -> bytes:
         """The bytes."""
         records = self.records
         kinds, works = plain_jobs(self.jobs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import cast
 
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.scheduling import events
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
@@ -56,7 +56,7 @@ def _tenant(records: Records, entry: Entry, content: Content) -> Mark | None:
     if tenant.name not in records.tenants:
         return None
     weight = Fraction(1) if tenant.weight is None else tenant.weight
-    said = None if tenant.pool is not None else written_plain(weight)
+    said = None if tenant.pool is not None else write_plain(weight)
     return Mark(entry.time, MarkKind.TENANT_CHANGED, tenant.name, weight=said)
 
 

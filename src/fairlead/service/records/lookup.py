@@ -42,7 +42,7 @@ def find(records: Records, caller: Caller, key: JobKey) -> JobRecord | None:
     return found[0] if found else None
 
 
-def told(records: Records, caller: Caller, job: JobRecord) -> str:
+def name_for(records: Records, caller: Caller, job: JobRecord) -> str:
     """The form of a job's name for this caller, by which he finds this very job: as its tenant
     called it, to the tenant itself always, and to all as long as no other tenant has one of this
     name; else `tenant/name`."""
@@ -62,5 +62,5 @@ def told_of(records: Records, caller: Caller, tenant: str | None, called: str) -
 
 def told_otherwise(records: Records, caller: Caller) -> Mapping[str, str]:
     """By unique name, the names that this caller is told, where they differ."""
-    names = ((job.name, told(records, caller, job)) for job in records.names.shared())
+    names = ((job.name, name_for(records, caller, job)) for job in records.names.shared())
     return {unique: name for unique, name in names if name != unique}

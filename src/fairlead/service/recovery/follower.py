@@ -110,7 +110,7 @@ class Follower:
             else FairnessMonitor(adviser, fair_settings(self.settings), history)
         )
 
-    def said(self, job: str) -> str:  # noqa: ARG002  only who leads asks the cluster
+    def scheduler_reason(self, job: str) -> str:  # noqa: ARG002  only who leads asks the cluster
         """Nothing."""
         return ""
 

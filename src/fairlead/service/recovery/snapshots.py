@@ -33,10 +33,10 @@ class Snapshot:
     core: cores.Dump
     records: books.RecordsDump
 
-    def written(self) -> bytes:
+    def encode(self) -> bytes:
         """The bytes."""
-        core = self.core.written()
-        return b"".join([START, len(core).to_bytes(8, "little"), core, self.records.written()])
+        core = self.core.encode()
+        return b"".join([START, len(core).to_bytes(8, "little"), core, self.records.encode()])
 
 
 def take(core: Core, records: Records) -> Snapshot:
@@ -98,7 +98,7 @@ class Snapshots:
 
     def _keep(self, seq: int, time: int, taken: Snapshot) -> None:
         try:
-            self._store.keep(seq, taken.written())
+            self._store.keep(seq, taken.encode())
         except JournalError:
             # Recovery takes longer without it, and that is all.
             self._observer.count(Counted.JOURNAL_ERRORS)

@@ -106,4 +106,4 @@ def _loaded(seq: int, data: bytes) -> Recovery | None:
 
 
 def _state(core: Core | None, records: Records) -> tuple[str | None, bytes]:
-    return None if core is None else core.digest(), books.take(records).written()
+    return None if core is None else core.digest(), books.take(records).encode()

@@ -27,7 +27,7 @@ from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import exact_of, measure
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
-from fairlead.service.records.lookup import find, told, told_otherwise
+from fairlead.service.records.lookup import find, name_for, told_otherwise
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import Caller, JobKey
 from fairlead.service.why.expected_start import Start, expected_start
@@ -160,7 +160,7 @@ class Taken:
     exact: Answered | None = None
     since: int | None = None  # its tenant is short
 
-    def told(self, name: str) -> str:
+    def name_for(self, name: str) -> str:
         """The form of a job's name for the reader."""
         return self.otherwise.get(name, name)
 
@@ -186,7 +186,7 @@ def take(
             f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
             "finished jobs are forgotten after a while: `fairlead jobs` lists the names",
         )
-    name = told(records, caller, job)
+    name = name_for(records, caller, job)
     said = WhyJob(
         time=time,
         job=name,
@@ -220,16 +220,16 @@ def explained(taken: Taken, spares: Spares | None = None) -> WhyJob:
     if taken.copy is None:
         return said
     core = taken.copy.core
-    why = core.why(taken.job, taken.told)
+    why = core.why(taken.job, taken.name_for)
     said = replace(said, why=why, fair=_fair(core, taken, why))
     if why.waiting != 0:
-        holders = find_holders(core, core.ids.jobs[taken.job], taken.told)
+        holders = find_holders(core, core.ids.jobs[taken.job], taken.name_for)
         said = replace(said, holders=tuple(holders))
     if not core.placement.places:
         return said  # what would start it here says nothing of whoever places
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    changes = smallest_changes(core, why, taken.told, spares)
+    changes = smallest_changes(core, why, taken.name_for, spares)
     return replace(said, changes=changes, start=start_of(core, why))
 
 
@@ -306,7 +306,7 @@ def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
 
 def _cause(core: Core, taken: Taken) -> Cause:
     beyond = measure(core, taken.exact).beyond(core)
-    return cause_of(core, beyond, core.ids.jobs[taken.job], told=taken.told)
+    return cause_of(core, beyond, core.ids.jobs[taken.job], told=taken.name_for)
 
 
 def start_of(core: Core, why: Why) -> Start | None:

@@ -12,7 +12,7 @@ from fairlead.model.constraint import Operator, Selector
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
-from fairlead.model.quantity import written
+from fairlead.model.quantity import write_amount
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import amount
 from fairlead.scheduling.core import Core
@@ -259,7 +259,8 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
         starts = trials.change(replace(job, demand=FrozenMap({**job.demand, **asked})))
         if starts:
             amounts_text = ", ".join(
-                f"{written(asked[r])} {r} instead of {written(job.demand[r])}" for r in asked
+                f"{write_amount(asked[r])} {r} instead of {write_amount(job.demand[r])}"
+                for r in asked
             )
             yield Change(
                 ChangeKind.DEMAND,
@@ -301,7 +302,7 @@ def _with_limits(trials: Trials, limits: dict[str, dict[str, Fraction]]) -> Iter
     starts = trials.happen(events)
     if starts:
         amounts_text = "; ".join(
-            f"{name}'s limit were {', '.join(f'{written(raised[r])} {r}' for r in raised)}"
+            f"{name}'s limit were {', '.join(f'{write_amount(raised[r])} {r}' for r in raised)}"
             for name, raised in limits.items()
         )
         first = next(iter(limits))
@@ -363,7 +364,7 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
 
 def _write_amounts(amounts: FrozenMap[Fraction]) -> str:
     """Exactly: what is asked for has to be enough."""
-    return ", ".join(f"{written(amount)} {name}" for name, amount in amounts.items())
+    return ", ".join(f"{write_amount(amount)} {name}" for name, amount in amounts.items())
 
 
 def _new_name(core: Core) -> str:

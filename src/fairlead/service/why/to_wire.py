@@ -7,7 +7,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.transitions import TaskState
 from fairlead.scheduling.why.values import Machines, Reason
@@ -40,7 +40,7 @@ def to_wire(why: WhyJob) -> wire.WhyAnswer:
             wire.WhyHolder(
                 tenant=each.tenant,
                 tasks=each.tasks,
-                amounts={name: written_plain(one) for name, one in each.amounts.items()},
+                amounts={name: write_plain(one) for name, one in each.amounts.items()},
             )
             for each in why.holders[:MOST_HOLDERS]
         ],
@@ -93,7 +93,7 @@ def _plain(value: object) -> object:
     """The value as JSON holds it. Amounts are texts."""
     match value:
         case Fraction():
-            return written_plain(value)
+            return write_plain(value)
         case FrozenMap():
             return {key: _plain(each) for key, each in value.items()}
         case tuple():

@@ -246,7 +246,7 @@ class _Hull:
     def solve(self) -> Floats | None:
         """(J,) the tasks worth most; None where the floors are out of reach."""
         lacking = self._program([{j: 1.0} for j in range(len(self.unit))], np.ones(len(self.unit)))
-        if float(self._grown(lacking).max(initial=0.0)) > _SURE:
+        if float(self._columns(lacking).max(initial=0.0)) > _SURE:
             return None
         rooms, unit = self.rooms, self.unit
         worth = rooms.worth * unit
@@ -257,7 +257,7 @@ class _Hull:
             for j in range(len(unit))
         ]
         most = np.maximum(rooms.ceiling - rooms.floor, 0.0) / unit
-        gain = self._grown(self._program(gains, -worth / (worth.max() or 1.0), most))
+        gain = self._columns(self._program(gains, -worth / (worth.max() or 1.0), most))
         tasks: Floats = rooms.floor + gain * unit
         return tasks
 
@@ -289,7 +289,7 @@ class _Hull:
         _add(program, cost, most, entries)
         return program
 
-    def _grown(self, program: Program) -> Floats:
+    def _columns(self, program: Program) -> Floats:
         """(J,) the columns of the jobs at the optimum over all packings."""
         jobs = len(self.unit)
         entering = list(self.rows)

@@ -177,7 +177,7 @@ def rule(policy: str) -> Rule | None:
         at = argument.end()
     found = Rule(match[1], arguments)
     complete = _NEEDED & set(known) <= arguments.keys()
-    return found if complete and _written(found, known) == policy else None
+    return found if complete and _write_rule(found, known) == policy else None
 
 
 def _takes(known: Sequence[str], key: str, value: str) -> bool:
@@ -188,7 +188,7 @@ def _takes(known: Sequence[str], key: str, value: str) -> bool:
     return "*" in known and _NUMBER.fullmatch(value) is not None and Fraction(value) > 0
 
 
-def _written(found: Rule, known: Sequence[str]) -> str:
+def _write_rule(found: Rule, known: Sequence[str]) -> str:
     """The one way to write it: parameters in their order, weights by their names."""
     arguments = found.arguments
     parts = [

@@ -117,11 +117,11 @@ def write(spec: Spec, parameters: Sequence[inspect.Parameter], values: dict[str,
     for parameter in named:
         value = values.get(parameter.name, parameter.default)
         if _bare_is_clear(parameter):
-            parts.append(_written(value))
+            parts.append(_write_value(value))
         elif value != parameter.default:
-            parts.append(f"{parameter.name}={_written(value)}")
+            parts.append(f"{parameter.name}={_write_value(value)}")
     others = sorted(set(values) - {p.name for p in named})
-    parts += [f"{_written(key)}={_written(values[key])}" for key in others]
+    parts += [f"{_write_value(key)}={_write_value(values[key])}" for key in others]
     return f"{spec.called}({', '.join(parts)})" if parts else spec.called
 
 
@@ -149,7 +149,7 @@ def form(spec: Spec, parameters: Sequence[inspect.Parameter]) -> str:
         elif p.default is p.empty:
             parts.append(f"{p.name}={p.name.upper()}")
         else:
-            parts.append(f"{p.name}={_written(p.default)}")
+            parts.append(f"{p.name}={_write_value(p.default)}")
     return f"{spec.called}({', '.join(parts)})" if parts else spec.called
 
 
@@ -178,7 +178,7 @@ def _value(spec: Spec, key: str, text: str, parameter: inspect.Parameter) -> Val
     )
 
 
-def _written(value: object) -> str:
+def _write_value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

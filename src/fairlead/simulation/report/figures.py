@@ -132,7 +132,7 @@ def nearly_over(runs: tuple[Run, ...], jobs: Iterable[Jobs]) -> float:
 
 def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None, until: float) -> Row:
     """The series in one line; what is used is looked at until this moment."""
-    rmse = _known(runs, "rmse_percent")
+    rmse = _measured(runs, "rmse_percent")
     return Row(
         name=name,
         runs=len(runs),
@@ -145,7 +145,7 @@ def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None, until: float) ->
         slowdown=nan if jobs is None else mean(jobs.slowdown),
         used=used_of(runs, until),
         rmse=sum(rmse) / len(rmse) if rmse else None,
-        shortfall=max(_known(runs, "largest_shortfall"), default=None),
+        shortfall=max(_measured(runs, "largest_shortfall"), default=None),
     )
 
 
@@ -344,7 +344,7 @@ def ninetieth(values: Floats) -> float:
     return float(known[int(np.ceil(0.9 * len(known))) - 1]) if len(known) else nan
 
 
-def _known(runs: tuple[Run, ...], key: str) -> list[float]:
+def _measured(runs: tuple[Run, ...], key: str) -> list[float]:
     """This number of the runs that have measured it."""
     found = (run.number(key) for run in runs)
     return [value for value in found if value is not None and not isnan(value)]

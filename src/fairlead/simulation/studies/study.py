@@ -85,7 +85,7 @@ def folder(study: Study, policy: str, seed: int) -> Path | None:
     return study.out / quote(f"{policy},{study.placement},{seed}", safe="(),=.-_")
 
 
-def done(study: Study, policy: str, seed: int) -> Result | None:
+def find_result(study: Study, policy: str, seed: int) -> Result | None:
     """The result of a run that is already there."""
     there = folder(study, policy, seed)
     if there is None or not (there / RUN).is_file():
@@ -135,7 +135,7 @@ def parts_of(study: Study, workers: int) -> list[Part]:
     todo = [
         (seed, left)
         for seed in study.seeds
-        if (left := tuple(p for p in study.policies if done(study, p, seed) is None))
+        if (left := tuple(p for p in study.policies if find_result(study, p, seed) is None))
     ]
     parts = []
     for place, (seed, left) in enumerate(todo, 1):

@@ -12,7 +12,7 @@ from pathlib import Path
 from fairlead import children
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.on_ray import joined
-from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
+from fairlead.simulation.studies.study import Part, Study, find_result, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
 
 Listener = Callable[[Part, Sequence[Result]], object]
@@ -35,7 +35,7 @@ def run_study(
         (policy, seed): result
         for seed in study.seeds
         for policy in study.policies
-        if (result := done(study, policy, seed)) is not None
+        if (result := find_result(study, policy, seed)) is not None
     }
 
     def hear(part: Part, results: Sequence[Result]) -> None:

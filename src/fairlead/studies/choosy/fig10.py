@@ -219,7 +219,7 @@ def _together(runs: Sequence[Compared]) -> list[Row]:
 
 def _table(name: str, one: Compared, until: float) -> Table:
     """The moments that are drawn."""
-    some = _drawn(one, until)
+    some = _choose_moments(one, until)
     columns: dict[str, Sequence[object]] = {"second": one.seconds[some].tolist()}
     for scheduler, shares in one.shares.items():
         for user in range(USERS):
@@ -227,7 +227,7 @@ def _table(name: str, one: Compared, until: float) -> Table:
     return Table(name, columns)
 
 
-def _drawn(one: Compared, until: float) -> Ints:
+def _choose_moments(one: Compared, until: float) -> Ints:
     """The rows of the moments that are drawn: some 120."""
     some: Ints = np.flatnonzero(one.seconds <= until)
     return some[:: max(1, len(some) // 120)]
@@ -235,7 +235,7 @@ def _drawn(one: Compared, until: float) -> Ints:
 
 def _panel(one: Compared, other: str, title: str, until: float) -> Panel:
     """Shares of all users, stacked, so that bands do not cross."""
-    some = _drawn(one, until)
+    some = _choose_moments(one, until)
     x = one.seconds[some].tolist()
 
     def sums(shares: Mapping[str, Floats], name: str) -> Floats:

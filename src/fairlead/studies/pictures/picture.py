@@ -40,7 +40,7 @@ class Picture:
     name: str = ""
 
 
-def drawn(picture: Picture) -> Plot:
+def draw(picture: Picture) -> Plot:
     """The picture as PNG and SVG: the same picture gives the same bytes. One legend below holds
     what the panels name."""
     from matplotlib.figure import Figure

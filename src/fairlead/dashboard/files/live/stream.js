@@ -25,7 +25,7 @@ const LISTS = /** @type {const} */ ({ tenants: "name", jobs: "name", shortfalls:
 
 /**
  * Shares and the live audit as the stream tells them.
- * @typedef {{policy: string, exact: number | null, checked: number, more: number, below_fair_more: number,
+ * @typedef {{policy: string, exact: number | null, behind: string | null, checked: number, more: number, below_fair_more: number,
  *   never_more: number, problem: string | null, tenants: any[], jobs: any[], shortfalls: any[], below_fair: any[],
  *   never: any[]}} Standing
  */

@@ -9,7 +9,7 @@ import { short as brief } from "../picture.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
 import { tenant } from "./jobs.js";
-import { known } from "./now.js";
+import { clear, known } from "./now.js";
 
 /**
  * @typedef {{tenant: string, guaranteed: number, has: number, shortfall: number, tasks: number,
@@ -20,7 +20,8 @@ import { known } from "./now.js";
 /** Tenants in the way that are named. */
 const NAMED = 4;
 
-/** Seconds between looks while somebody is short, and else. */
+/** Seconds between looks while somebody is not judged yet, while somebody is short, and else. */
+const BEHIND = 2;
 const SHORT = 5;
 const QUIET = 30;
 
@@ -74,20 +75,19 @@ export function audit() {
       const found = await read("/v1/audit", {}, signal);
       const count = found.shortfalls.length + found.more;
       verdict.textContent =
-        found.exact === null
-          ? "The exact fair shares are not known yet."
-          : count
-            ? `${counted(count, "tenant")} of ${found.tenants} ${count === 1 ? "has" : "have"} less than is guaranteed.`
-            : `${counted(found.tenants, "tenant")}, and nobody has less than is guaranteed.`;
-      const unknown = found.exact === null && "Not known yet.";
-      short.show(found.shortfalls, unknown || "Nobody is short.");
-      below.show(found.below_fair, unknown || "Nobody is below.");
+        count
+          ? `${counted(count, "tenant")} of ${found.tenants} ${count === 1 ? "has" : "have"} less than is guaranteed.`
+          : clear(found);
+      const judged = found.exact === null ? "Nobody is judged yet." : found.behind ? "Nobody of those who are judged." : "Nobody.";
+      short.show(found.shortfalls, judged);
+      below.show(found.below_fair, judged);
       const rest = [found.more ? `${found.more} more are short` : "", found.below_fair_more ? `${found.below_fair_more} more are below` : ""].filter(Boolean);
       remark.textContent = [known(found), rest.length ? `${rest.join(", ")}.` : ""].filter(Boolean).join(" ");
+      if (found.behind) return BEHIND;
       return count ? SHORT : QUIET;
     },
     /** The exact shares come a moment after what happened. */
-    after: 2,
+    after: BEHIND,
   };
 }
 

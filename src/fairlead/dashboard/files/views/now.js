@@ -118,7 +118,7 @@ export function now(page) {
       const [shares, audit] = await Promise.all([read("/v1/shares", { own: true }, signal), read("/v1/audit", {}, signal)]);
       const { tenants: checked, ...found } = audit;
       draw({ ...found, checked, tenants: shares.tenants, jobs: shares.jobs });
-      if (shares.exact === null) return BEHIND;
+      if (shares.behind !== null) return BEHIND;
       return audit.shortfalls.length ? SHORT : QUIET;
     },
     /** The exact shares come a moment after what happened. */
@@ -127,12 +127,29 @@ export function now(page) {
 }
 
 /**
- * By what is shared, and of when the exact shares are; or why there are none.
- * @param {{policy: string, exact: number | null, problem: string | null}} found
+ * By what is shared, and of when the exact shares are; beside who is short, who is not judged by them; why there
+ * are none.
+ * @param {{policy: string, exact: number | null, behind: string | null, problem: string | null, shortfalls: unknown[]}} found
  */
-export function known({ policy, exact, problem }) {
+export function known({ policy, exact, behind, problem, shortfalls }) {
   const shares = exact === null ? "" : `, exact shares of ${clock(exact)}`;
-  return `Policy ${policy}${shares}${problem ? `; ${problem}` : ""}.`;
+  return `${[`Policy ${policy}${shares}`, shortfalls.length ? behind : null, problem].filter(Boolean).join("; ")}.`;
+}
+
+/**
+ * What is to be said where nobody is known to be short: that all have what is guaranteed is said only where all
+ * are judged.
+ * @param {{exact: number | null, behind: string | null}} found
+ */
+export function clear({ exact, behind }) {
+  const nobody = exact === null ? "" : `nobody is short by the exact shares of ${clock(exact)}`;
+  if (behind) return `${capital(behind)}${nobody && `; ${nobody}`}.`;
+  return nobody ? `${capital(nobody)}: all hold what they are guaranteed.` : "The exact fair shares are not known yet.";
+}
+
+/** @param {string} text */
+function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /**
@@ -140,9 +157,7 @@ export function known({ policy, exact, problem }) {
  * @param {Standing} found
  */
 function summary(found) {
-  if (found.exact === null) return ["The exact fair shares are not known yet."];
-  const count = found.shortfalls.length + found.more;
-  if (!count) return [`Nobody is short by the exact shares of ${clock(found.exact)}: all hold what they are guaranteed.`];
+  if (!(found.shortfalls.length + found.more)) return [clear(found)];
   const above = parentsOf(found);
   const short = found.shortfalls.filter((each) => !above.has(each.tenant));
   const names = short.slice(0, 3).map((each) => shortened(each.tenant));

@@ -76,7 +76,7 @@ class Adopted:
     ) -> None:
         self._partition, self._identity, self._clock = partition, identity, clock
         self._tell = tell
-        self._viewer = Viewer(self._held, BEYOND)
+        self._viewer = Viewer(self._why_held, BEYOND)
         self._given: dict[Key, Given] = {}
         self._over: dict[Key, Given] = {}  # ends that no view has shown
         self._rests: dict[Key, tuple[float, str]] = {}
@@ -300,7 +300,7 @@ class Adopted:
         self._rests[key] = (self._clock() + REST, why)
         return why
 
-    def _held(self, job: SlurmJob, picture: Picture) -> str:
+    def _why_held(self, job: SlurmJob, picture: Picture) -> str:
         """Why a job has no turn, in a sentence; empty where it waits for one, or had it."""
         key = (job.array or job.number, job.element)
         if job.priority and key in self._given:

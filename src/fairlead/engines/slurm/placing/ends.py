@@ -34,7 +34,7 @@ def end_of(
     Times are in microseconds."""
     if started is None:
         return _unstarted(attempt, job, stopped)
-    if end is not None:
+    if end is not None and not _was_ended(job, end, stopped):
         return _own_end(attempt, started, end)
     over = max(started, job.ended * 1_000_000 if job is not None and job.ended else now)
     state = "" if job is None else job.state
@@ -56,6 +56,19 @@ def end_of(
         return _killed(attempt, os.WTERMSIG(job.exit), over, started)
     # Slurm's code may be that of another run, which found no permit.
     return Lost(attempt, True, UNWRITTEN, machine_at_fault=False)
+
+
+def _was_ended(job: SlurmJob | None, end: End, stopped: Cause | None) -> bool:
+    """Whether the script wrote down the signal by which Slurm ended its command: where the command
+    hears of it first (as by proctrack/linuxproc, and where its memory is over), the script has time
+    to. Then Slurm knows why."""
+    if not _is_of_signal(end[1]):
+        return False
+    return stopped is not None if job is None else job.state not in ("COMPLETED", "FAILED")
+
+
+def _is_of_signal(code: int) -> bool:
+    return 128 < code <= 128 + SIGNALS
 
 
 def may_write(job: SlurmJob) -> bool:
@@ -89,7 +102,7 @@ def _own_end(attempt: Attempt, started: int, end: End) -> Ended:
     if word == "missed":
         why = "its folder cannot be entered" if code == NO_FOLDER else "there is no such program"
         return Ended(attempt, Cause.NOT_STARTED, code, time, None, f"{why} on its node")
-    if 128 < code <= 128 + SIGNALS:
+    if _is_of_signal(code):
         return _killed(attempt, code - 128, time, started)
     return _exited(attempt, code, time, started)
 

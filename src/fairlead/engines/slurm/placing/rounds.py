@@ -245,7 +245,8 @@ class Rounds:
         who = None if name is None else person(name, otherwise)
         comment = claim(self._folder.identity, task.attempt)
         asked = words(task.assignment, self._partition, comment, self._folder.path(task.attempt))
-        permit = self._folder.issue(task.attempt, who)
+        with self._lock:  # it may be stopped meanwhile, which is written down in the same place
+            permit = self._folder.issue(task.attempt, who)
         job = Submission(asked, script(task.assignment, permit, who), who)
         task.number = self._controller.submit(job)
         task.since = self._clock()

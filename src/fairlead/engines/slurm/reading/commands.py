@@ -40,7 +40,7 @@ PASSING = (
     *("Unable to contact slurm controller", "Socket timed out", "temporarily"),
     *("Transport endpoint", "Zero Bytes were transmitted", "Communication connection failure"),
     *("Connection refused", "controller not responding", "Rate limit exceeded"),
-    "Slurm backup controller in standby",
+    *("Slurm backup controller in standby", "authentication error", "missing socket error"),
 )
 """Words of refusals that say nothing of what was asked for: the same is asked again later."""
 

@@ -38,11 +38,11 @@ class Owners:
 
     def guess(self, scope: Scope, address: str) -> str:
         """By whom it is counted: the address where what it shows is not known."""
-        return self._known.get(_shown(scope), address)
+        return self._known.get(_hash_secret(scope), address)
 
     def learn(self, scope: Scope, who: str) -> None:
         """It was looked at, and is theirs."""
-        shown = _shown(scope)
+        shown = _hash_secret(scope)
         self._known[shown] = who
         self._known.move_to_end(shown)
         if len(self._known) > MOST_GUESSED:
@@ -50,10 +50,10 @@ class Owners:
 
     def forget(self, scope: Scope) -> None:
         """It was looked at, and is nobody's."""
-        self._known.pop(_shown(scope), None)
+        self._known.pop(_hash_secret(scope), None)
 
 
-def _shown(scope: Scope) -> bytes:
+def _hash_secret(scope: Scope) -> bytes:
     """A hash of what it shows: no secret stays longer than its request."""
     found = blake2b(digest_size=16)
     for name, value in scope["headers"]:

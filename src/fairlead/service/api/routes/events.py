@@ -235,7 +235,7 @@ class _Reader:
         submitted: dict[int, _Job] = {}
         if new or missing:
             caller = self._visit.caller
-            found = await self._visit.read_on(lambda view: _known(view, caller, missing, new))
+            found = await self._visit.read_on(lambda view: _names_of(view, caller, missing, new))
             if found is None:
                 return None
             there, submitted = found
@@ -296,7 +296,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _known(
+def _names_of(
     view: ServiceView, caller: Caller, names: Sequence[str], new: Sequence[Entry]
 ) -> tuple[dict[str, _Job], dict[int, _Job]]:
     """The jobs that have these unique names now, and those that these entries submitted, by entry,

@@ -26,7 +26,7 @@ from fairlead.service.api.solving import changes_of
 from fairlead.service.api.streams.standing import get_core
 from fairlead.service.api.submission import job_tried
 from fairlead.service.fairness.causes import Told
-from fairlead.service.records.lookup import find, told, told_otherwise
+from fairlead.service.records.lookup import find, name_for, told_otherwise
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
 from fairlead.service.why.answer import Taken, apart, explained, take
@@ -161,7 +161,7 @@ def _get_picture(view: ServiceView, caller: Caller, job: str, now: int, spares: 
     trouble = "" if view.following else view.trouble  # a follower's leader starts what it does not
     later = f", nor one that came since the service is in trouble: {trouble}" if trouble else ""
     record = own(view, caller, job, later)
-    said, time = view.said(record.name), _time(view, now)
+    said, time = view.scheduler_reason(record.name), _time(view, now)
     if trouble and not (record.over or record.cancelled):
         said = f"{said + '; ' if said else ''}nothing new starts now: {trouble}"
 
@@ -199,7 +199,7 @@ def _about_job(view: ServiceView, caller: Caller, text: str) -> str:
     for job, what in _parts(text):
         record = find(view.records, caller, job)
         if record is not None:
-            text = told(view.records, caller, record) + what
+            text = name_for(view.records, caller, record) + what
             break
     for job, _ in _parts(text):
         with suppress(InputError):  # nobody is told a name that may be several jobs

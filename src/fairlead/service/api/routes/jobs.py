@@ -23,7 +23,7 @@ from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.lookup import find, told
+from fairlead.service.records.lookup import find, name_for
 from fairlead.service.requests import (
     Caller,
     CancelJob,
@@ -119,7 +119,7 @@ async def list_jobs(
         lambda view: _rows(view, context.caller, wanted, cursor, most)
     )
     after = None if following is None else str(following)
-    return context.answer_text(written(rows, after))
+    return context.answer_text(encode_page(rows, after))
 
 
 async def show_job(context: Enter, job: JobName) -> Response:
@@ -205,7 +205,7 @@ def to_wire(row: Row) -> JobRow:
     )
 
 
-def written(rows: Sequence[Row], after: str | None) -> bytes:
+def encode_page(rows: Sequence[Row], after: str | None) -> bytes:
     """A page as its JSON, the same as that of a `Jobs` of these rows: what is ours already is not
     checked once more, which took nine tenths of the time of a long list."""
     return to_json({"schema": SCHEMA, "jobs": [_plain(row) for row in rows], "next": after})
@@ -252,7 +252,7 @@ def counts_of(counts: tuple[int, ...]) -> TaskCounts:
 
 def row_of(view: ServiceView, caller: Caller, record: JobRecord) -> Row:
     """Copies what everybody may see of a job."""
-    name = told(view.records, caller, record)
+    name = name_for(view.records, caller, record)
     return Row(
         record.id,
         name,

@@ -14,7 +14,7 @@ from fairlead.engines.interface import Health
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import Mistake
 from fairlead.model.machine import Machine
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.values import FrozenMap
 from fairlead.service.api.entering import Enter
@@ -134,8 +134,8 @@ def _to_wire(context: Enter, row: Row) -> MachineRow:
         name=row.machine.name,
         state=row.state,
         drained=row.drained,
-        capacity={name: written_plain(one) for name, one in row.machine.capacity.items()},
-        free={name: written_plain(one) for name, one in free.items()},
+        capacity={name: write_plain(one) for name, one in row.machine.capacity.items()},
+        free={name: write_plain(one) for name, one in free.items()},
         labels={name: str(value) for name, value in row.machine.labels.items()},
         tasks=sum(tasks for _, tasks in row.held),
         quarantine=None
@@ -171,7 +171,7 @@ def _rows(
     shown, following = ranked_page(ranks, after, most)
     found = (view.records.machines[rank.name] for rank in shown)
     rows = [row for record in found if (row := _row(view, record)) is not None]
-    return rows, None if following is None else following.written(ranked=by_tasks)
+    return rows, None if following is None else following.to_cursor(ranked=by_tasks)
 
 
 def _those(view: ServiceView, names: tuple[str, ...]) -> list[Row]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from fairlead.model.errors import Mistake
 from fairlead.model.names import compress
-from fairlead.model.quantity import written_plain
+from fairlead.model.quantity import write_plain
 from fairlead.model.tenant import Tenant
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import (
@@ -62,14 +62,14 @@ async def list_tenants(
     most = None if every else page(limit, context.api.settings)
 
     def look(view: ServiceView) -> tuple[list[Known], Rank | None]:
-        known = [_known(view, name) for name in _names(view) if name.startswith(prefix or "")]
+        known = [_to_wire(view, name) for name in _names(view) if name.startswith(prefix or "")]
         ranks = [_rank(one, order) for one in known if parent in (None, one[0].parent)]
         shown, following = ranked_page(ranks, after, most)
-        return [_known(view, rank.name) for rank in shown], following
+        return [_to_wire(view, rank.name) for rank in shown], following
 
     found, following = await context.read(look)
     ranked = order is not TenantOrder.NAME
-    after_these = None if following is None else following.written(ranked=ranked)
+    after_these = None if following is None else following.to_cursor(ranked=ranked)
     return context.answer(
         Tenants(tenants=[_row(context, known) for known in found], next=after_these)
     )
@@ -83,20 +83,20 @@ async def show_tenant(context: Enter, tenant: Name) -> Response:
 async def put_tenant(context: Enter, tenant: Name) -> Response:
     """Makes a tenant, or changes it."""
     asked = await context.read_body(PutTenant)
-    await context.ask(Put(context.caller, _made(context, tenant, asked)))
+    await context.ask(Put(context.caller, _build_tenant(context, tenant, asked)))
     return await _show(context, tenant)
 
 
 async def put_tenants(context: Enter) -> Response:
     """Makes or changes several tenants, and shows all."""
     asked = await context.read_body(PutTenants)
-    made = tuple(_made(context, each.name, each) for each in asked.tenants)
+    made = tuple(_build_tenant(context, each.name, each) for each in asked.tenants)
     await context.ask(PutAll(context.caller, made))
-    found = await context.read(lambda view: [_known(view, name) for name in sorted(_names(view))])
+    found = await context.read(lambda view: [_to_wire(view, name) for name in sorted(_names(view))])
     return context.answer(Tenants(tenants=[_row(context, known) for known in found]))
 
 
-def _made(context: Enter, name: str, asked: PutTenant) -> Tenant:
+def _build_tenant(context: Enter, name: str, asked: PutTenant) -> Tenant:
     """The tenant that a body means. Raises RefusalError and InputError."""
     most = context.api.settings.listed_names
     if asked.pool is not None and meant_by_all(asked.pool) > most:
@@ -123,9 +123,9 @@ def _row(context: Enter, known: Known) -> TenantRow:
         parent=tenant.parent,
         weight=None
         if tenant.pool is not None
-        else written_plain(Fraction(1) if tenant.weight is None else tenant.weight),
+        else write_plain(Fraction(1) if tenant.weight is None else tenant.weight),
         pool=None if tenant.pool is None else list(compress(tenant.pool)),
-        limit={name: written_plain(amount) for name, amount in tenant.limit.items()},
+        limit={name: write_plain(amount) for name, amount in tenant.limit.items()},
         user=tenant.user,
         jobs=jobs,
     )
@@ -149,7 +149,7 @@ def _rank(known: Known, order: TenantOrder) -> Rank:
     return Rank(0, tenant.name)
 
 
-def _known(view: ServiceView, name: str) -> Known:
+def _to_wire(view: ServiceView, name: str) -> Known:
     total = view.records.totals.get(name)
     return view.records.tenants.get(name) or Tenant(name), total.jobs if total else 0
 
@@ -162,4 +162,4 @@ def _one(view: ServiceView, name: str) -> tuple[Known, list[str]]:
             mistakes=[Mistake(f'there is no tenant "{name}"', "an admin can make it")],
         )
     below = sorted(one.name for one in tenants.values() if one.parent == name)
-    return _known(view, name), below
+    return _to_wire(view, name), below

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from fairlead.scheduling.core import Core
@@ -16,6 +17,7 @@ from fairlead.service.api.service_view import ServiceView
 from fairlead.service.fairness import to_wire
 from fairlead.service.fairness.causes import CauseKind
 from fairlead.service.fairness.monitor import FairnessMonitor
+from fairlead.service.fairness.shortfalls import Measured
 from fairlead.service.records.lookup import find, told_otherwise
 from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
@@ -39,15 +41,28 @@ class Standing:
     resting: frozenset[str]  # machines in quarantine
     otherwise: Mapping[str, str]  # names of jobs that the caller is told, where they differ
 
+    @cached_property
+    def measured(self) -> Measured:
+        """What shares and the audit are made of, once."""
+        return to_wire.measure_shares(self.copy.core, self.watch)
+
     def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
         """Shares now, of which `hide_shares` has to leave out what is secret. In any thread."""
         return to_wire.shares(
-            self.time, self.copy.core, self.watch, jobs=jobs, own=own, told=self._told
+            self.time,
+            self.copy.core,
+            self.watch,
+            self.measured,
+            jobs=jobs,
+            own=own,
+            told=self._told,
         )
 
     def audit(self) -> LiveAudit:
         """The audit, of which `hide_audit` has to leave out what is secret. In any thread."""
-        return to_wire.live_audit(self.time, self.copy.core, self.watch, self.resting, self._told)
+        return to_wire.live_audit(
+            self.time, self.copy.core, self.watch, self.measured, self.resting, self._told
+        )
 
     def _told(self, name: str) -> str:
         return self.otherwise.get(name, name)

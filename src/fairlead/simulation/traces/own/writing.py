@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError, OutputError
-from fairlead.model.quantity import written
+from fairlead.model.quantity import write_amount
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.state.terms import Term
@@ -211,11 +211,11 @@ def _description(workload: Workload, form: Form, counts: tuple[int, int]) -> dic
 def _tenant_written(tenant: Tenant) -> dict[str, object]:
     fields: dict[str, object] = {"name": tenant.name}
     if tenant.weight is not None:
-        fields["weight"] = written(tenant.weight)
+        fields["weight"] = write_amount(tenant.weight)
     if tenant.pool is not None:
         fields["pool"] = list(tenant.pool)
     if tenant.parent is not None:
         fields["parent"] = tenant.parent
     if tenant.limit:
-        fields["limit"] = {name: written(amount) for name, amount in tenant.limit.items()}
+        fields["limit"] = {name: write_amount(amount) for name, amount in tenant.limit.items()}
     return fields
