@@ -1,6 +1,6 @@
 """Who goes first in the interpreter, which all threads share and which knows no owner.
 
-Answers that somebody waits for, and the stretches of the event loop, go before long work: a step
+Answers that somebody waits for, and the rounds of the event loop, go before long work: a step
 about thousands of jobs, the reading of a long body. Between its parts such work rests until they
 are over, of each kind for no longer than it went on before. So it takes a little more than twice as
 long at most where requests keep the event loop busy without end, whoever asks; answers that are
@@ -33,15 +33,23 @@ class Ahead:
     @contextmanager
     def going(self) -> Iterator[None]:
         """Within, there is. In any thread."""
-        with self._over:
-            self._many += 1
+        self.begin()
         try:
             yield
         finally:
-            with self._over:
-                self._many -= 1
-                if not self._many:
-                    self._over.notify_all()
+            self.end()
+
+    def begin(self) -> None:
+        """From now on there is, until `end`."""
+        with self._over:
+            self._many += 1
+
+    def end(self) -> None:
+        """As much less as `begin` said."""
+        with self._over:
+            self._many -= 1
+            if not self._many:
+                self._over.notify_all()
 
     def wait(self, most: float) -> None:
         """Returns once there is none, or after so many seconds."""
@@ -50,14 +58,14 @@ class Ahead:
 
 
 class Precedence:
-    """The two kinds. `answers`: that are computed for long. `stretches`: of the event loop."""
+    """The two kinds. `answers`: that are computed for long. `rounds`: of the event loop."""
 
     def __init__(self) -> None:
-        self.answers, self.stretches = Ahead(), Ahead()
+        self.answers, self.rounds = Ahead(), Ahead()
 
     def long_work(self) -> LongWork:
         """Long work begins."""
-        return LongWork(self.answers, self.stretches)
+        return LongWork(self.answers, self.rounds)
 
 
 class LongWork:

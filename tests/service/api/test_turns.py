@@ -20,7 +20,6 @@ from fairlead.service.api.routes.jobs import (
     written_submitted,
 )
 from fairlead.service.mailbox import Mailbox
-from fairlead.service.precedence import Ahead
 from fairlead.service.requests import SubmittedJobs, Warned
 from fairlead.wire.jobs import Cancelled, CancelledJob, Jobs, SubmissionWarning, Submitted
 
@@ -35,7 +34,7 @@ class Stage:
     def __init__(self, seconds: float = 0.0) -> None:
         self._told, self._seconds = 0.0, seconds
         self.order: list[str] = []
-        self.turns = Turns(self._watch, Ahead())
+        self.turns = Turns(self._watch)
 
     def _watch(self) -> float:
         self._told += self._seconds
@@ -80,7 +79,7 @@ def test_owners_have_turns_by_time_and_not_by_number() -> None:
             told[0] += took[now[0]] / 2
             return told[0]
 
-        stage.turns = Turns(watch, Ahead())
+        stage.turns = Turns(watch)
 
         async def work(owner: str) -> None:
             for _ in range(60):

@@ -97,7 +97,7 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
-        self.turns, self.owners = Turns(self.stopwatch, self.precedence.stretches), Owners()
+        self.turns, self.owners = Turns(self.stopwatch), Owners()
         self.changing = Buckets(settings.changing_rate, settings.changing_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))

@@ -31,6 +31,7 @@ from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
+from fairlead.service.process.rounds import Rounds
 from fairlead.service.process.runner import Driven, Runner, explained
 from fairlead.service.process.troubles import Change, Part
 from fairlead.service.recovery.follower import Follower
@@ -53,9 +54,10 @@ where the engine is away or the journal cannot be written there is none until th
 PATIENCE = 5.0
 """Seconds for which a stop waits for answers that go on."""
 
-SWITCHING = 0.001
+SWITCHING = 0.00025
 """Seconds after which a thread that computes gives way to another one: the loop and the API are two
-of them, and wait for each other several times in each request. Python's own are five times that."""
+of them, and a request waits for the interpreter after each of its dozen calls of the system.
+Python's own are twenty times that."""
 
 STOPPING = 60.0
 """Seconds that the loop has to end its step when the service stops."""
@@ -249,6 +251,14 @@ class _Server(uvicorn.Server):
         self._gate, self._door, self._serving, self._ready = gate, door, serving, ready
         self._first: asyncio.Task[None] | None = None
         self._refusals = 0
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serves, in an event loop whose rounds go before long work."""
+        rounds = self._door.precedence.rounds
+        with asyncio.Runner(
+            loop_factory=lambda: asyncio.SelectorEventLoop(Rounds(rounds))
+        ) as runner:
+            runner.run(self.serve(sockets))
 
     def end(self) -> None:
         """Stop soon. From any thread."""

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
+from weakref import ref
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -109,8 +110,13 @@ def guarded(connections: Connections) -> Callable[..., asyncio.Protocol]:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self._patience: asyncio.TimerHandle | None = None
-            # Every request's scope has a copy of it.
-            self.app_state = {**self.app_state, KNOWN: lambda who: connections.own(self, who)}
+            me = ref(self)  # or each connection would stay until garbage is looked for
+
+            def known(who: str) -> None:
+                if (connection := me()) is not None:
+                    connections.own(connection, who)
+
+            self.app_state = {**self.app_state, KNOWN: known}  # every request's scope has a copy
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
             super().connection_made(transport)

@@ -14,8 +14,12 @@ from fairlead.service.api.settings import ApiSettings
 AT_ONCE = 4
 """Connections that are accepted in a round of the event loop."""
 
-GONE_AT_ONCE = 100
-"""And those that are closed by then, and looked at for it."""
+GONE_AT_ONCE = 25
+"""And those that are closed by then, and looked at for it: each takes some hundredths of a
+millisecond."""
+
+SILENT = 1
+"""Seconds after which the system hands over a connection on which nothing came; about."""
 
 Peer = tuple[object, ...]
 """Address and port of who is at the other end."""
@@ -73,21 +77,39 @@ class Listener(socket.socket):
     connection, once there is somebody to tell."""
 
     handshakes: Handshakes | None = None
-    _rest = AT_ONCE
+    _rest, _gone = AT_ONCE, GONE_AT_ONCE
+
+    def listen(self, backlog: int = socket.SOMAXCONN) -> None:
+        """As any socket does. Who connects and says nothing is not accepted for a second: who
+        speaks first here is the client, also with TLS."""
+        if hasattr(socket, "TCP_DEFER_ACCEPT"):  # of Linux
+            self.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT)
+        super().listen(backlog)
 
     def accept(self) -> tuple[socket.socket, Peer]:
         """As any socket does; BlockingIOError, as where there is none, after each few."""
-        for _ in range(GONE_AT_ONCE if self._rest else 0):
-            connection, peer = super().accept()
+        while self._rest and self._gone:
+            connection, peer = self._next()
             if _is_gone(connection):
                 connection.close()
+                self._gone -= 1
                 continue
             self._rest -= 1
             if self.handshakes is not None:
                 self.handshakes.begin(connection, peer)
             return connection, peer
-        self._rest = AT_ONCE
+        self._begin_round()
         raise BlockingIOError
+
+    def _next(self) -> tuple[socket.socket, Peer]:
+        try:
+            return super().accept()
+        except BlockingIOError:
+            self._begin_round()
+            raise
+
+    def _begin_round(self) -> None:
+        self._rest, self._gone = AT_ONCE, GONE_AT_ONCE
 
 
 def _is_gone(connection: socket.socket) -> bool:

@@ -16,8 +16,6 @@ from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any
 
-from fairlead.service.precedence import Ahead
-
 RIVALS = 1.0
 """Seconds for which an owner who had a turn is thought to come again: so long all others rest after
 each stretch for as long as it took, and leave half of the processor to what he may have going on in
@@ -33,11 +31,10 @@ turn (a connection that is accepted, a head that is read) takes a round for each
 
 
 class Turns:
-    """Gives stretches their turns, by owner. `stopwatch`: what a stretch cost. `ahead`: they go
-    before long work in other threads."""
+    """Gives stretches their turns, by owner. `stopwatch`: what a stretch cost."""
 
-    def __init__(self, stopwatch: Callable[[], float], ahead: Ahead) -> None:
-        self._stopwatch, self._ahead = stopwatch, ahead
+    def __init__(self, stopwatch: Callable[[], float]) -> None:
+        self._stopwatch = stopwatch
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begin()
 
@@ -65,13 +62,12 @@ class Turns:
                     failure = error
             began = self._stopwatch()
             try:
-                with self._ahead.going():
-                    wanted = work.send(None) if failure is None else work.throw(failure)
+                wanted = work.send(None) if failure is None else work.throw(failure)
             except StopIteration:
                 return
             finally:
                 self._spend(owner(), self._stopwatch() - began)
-            failure = None
+                failure = None  # it names this frame, and would keep it
             try:
                 yield wanted
             except BaseException as error:  # noqa: BLE001  the work is to hear of it

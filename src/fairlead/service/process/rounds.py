@@ -1,0 +1,35 @@
+"""The rounds of the event loop, as long work is told of them."""
+
+from __future__ import annotations
+
+from selectors import DefaultSelector, SelectorKey
+
+from fairlead.service.precedence import Ahead
+
+
+class Rounds(DefaultSelector):
+    """Says that there is something to do, from the moment something came until all of it is done.
+
+    A connection is accepted, a request read, and an answer written in calls of the system, and
+    after each of them the interpreter has to be had again: beside a thread that computes, that
+    takes as long as threads are not made to change."""
+
+    def __init__(self, ahead: Ahead) -> None:
+        super().__init__()
+        self._ahead = ahead
+        ahead.begin()
+
+    def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+        """As any does; where it may wait, nothing is there to do."""
+        if timeout is not None and timeout <= 0:
+            return super().select(timeout)
+        self._ahead.end()
+        try:
+            return super().select(timeout)
+        finally:
+            self._ahead.begin()
+
+    def close(self) -> None:
+        """There is nothing to do any more."""
+        super().close()
+        self._ahead.end()
