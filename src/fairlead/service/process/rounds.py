@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import SelectorEventLoop
+from collections.abc import Callable
 from selectors import DefaultSelector, SelectorKey
 
 from fairlead.service.precedence import Ahead
@@ -33,3 +35,8 @@ class Rounds(DefaultSelector):
         """There is nothing to do any more."""
         super().close()
         self._ahead.end()
+
+
+def loops(ahead: Ahead) -> Callable[[], SelectorEventLoop]:
+    """A maker of event loops whose rounds go before long work."""
+    return lambda: SelectorEventLoop(Rounds(ahead))

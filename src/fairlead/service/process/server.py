@@ -31,7 +31,7 @@ from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
-from fairlead.service.process.rounds import Rounds
+from fairlead.service.process.rounds import loops
 from fairlead.service.process.runner import Driven, Runner, explained
 from fairlead.service.process.troubles import Change, Part
 from fairlead.service.recovery.follower import Follower
@@ -254,10 +254,7 @@ class _Server(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serves, in an event loop whose rounds go before long work."""
-        rounds = self._door.precedence.rounds
-        with asyncio.Runner(
-            loop_factory=lambda: asyncio.SelectorEventLoop(Rounds(rounds))
-        ) as runner:
+        with asyncio.Runner(loop_factory=loops(self._door.precedence.rounds)) as runner:
             runner.run(self.serve(sockets))
 
     def end(self) -> None:
