@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def run_live(args: argparse.Namespace) -> int:
-    """Asks the service, and prints who is short. With --strict exit code 1 if anybody
-    is, and Exit.LATER where nobody is and some are not judged yet."""
+    """Asks the service, and prints who is short. With --strict exit code 1 if anybody is,
+    and Exit.LATER where nobody is and some are not judged yet."""
     args.check_live(args)
     with service_of(args) as service:
         found = service.audit()

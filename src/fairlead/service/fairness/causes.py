@@ -143,9 +143,8 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
     others, own = (counts > 0) & ~same, (counts > 0) & same
     waits = "it waits for machines on which"
     rich = _of_the_rich(core, beyond, slots[others], counts[others], told)
-    if (
-        rich and 2 * sum(rich.values()) >= counts[others].sum()
-    ):  # the cause is what most of them are
+    if rich and 2 * sum(rich.values()) >= counts[others].sum():
+        # The cause is what most of them are.
         words = f"{waits} tasks beyond what is guaranteed run"
         return Cause(CauseKind.HELD, f"{words}: {_name_most(rich)}", rich)
     more = "run more than they are guaranteed"
