@@ -28,7 +28,7 @@ from fairlead.service.api.streams.feed import (
     earlier,
 )
 from fairlead.service.journal.entry import Entry
-from fairlead.service.records.lookup import told_of
+from fairlead.service.records.lookup import display_name_of
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
@@ -303,7 +303,7 @@ def _names_of(
     though they be forgotten."""
 
     def of(tenant: str | None, called: str, since: int) -> _Job:
-        name = told_of(view.records, caller, tenant, called)
+        name = display_name_of(view.records, caller, tenant, called)
         mine = may_see(view, caller, tenant)
         return _Job(name, tenant or name, mine, since)
 
