@@ -29,9 +29,9 @@ from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.records.lookup import display_name, display_names, find
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
+from fairlead.service.why.allocation import draw_present
 from fairlead.service.why.answer import Taken, apart, explained, take
 from fairlead.service.why.can_run import can_run as try_job
-from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, live_input_of, take_present
 from fairlead.wire.errors import ErrorKind

@@ -19,9 +19,9 @@ from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import is_below, may_see
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, JobName, Limit, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
+from fairlead.service.api.visibility import as_seen
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.lookup import display_name, find
 from fairlead.service.requests import (
