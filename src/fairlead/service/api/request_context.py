@@ -13,26 +13,24 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
-from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.scheduling.reading.core_copy import Spares
-from fairlead.service.api.bodies import receive
+from fairlead.service.api.bodies import model_of, receive
 from fairlead.service.api.drawings import Drawings
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.neighbours.limits import CHANGING, Buckets
 from fairlead.service.api.neighbours.own_time import own_time
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
 from fairlead.service.api.neighbours.turns import Turns
-from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
+from fairlead.service.api.refusal import RefusalError, of_reply
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.streams.feed import Feed
 from fairlead.service.api.streams.updates import Updates
-from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
@@ -80,7 +78,7 @@ class Api:
     on_answer: Callable[[str, str, int, float], None] | None = None
     stopwatch: Callable[[], float] = own_time
     draw: Callable[[int], bytes] = secrets.token_bytes
-    held: int = 0  # bytes of bodies
+    held: Counter[str] = field(default_factory=Counter)  # bytes of bodies, by whose they are
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
@@ -297,18 +295,19 @@ class RequestContext:
         await slow_down(self.api, wait, "of this kind are sent: each computes for long")
 
     async def body(self) -> bytes:
-        """The body, no longer and no slower than is allowed. Raises RefusalError."""
-        return await receive(self.request, self.api)
+        """The body, no longer and no slower than is allowed: of who showed no token, no longer
+        than a head. Raises RefusalError."""
+        api, settings = self.api, self.api.settings
+        known = self.holder is not None or api.no_auth
+        most = settings.body_bytes if known else settings.head_bytes
+        return await receive(self.request, api, self.who, most)
 
     async def read_body(self, model: type[A]) -> A:
         """The body, a JSON object, as a model. Raises RefusalError with every mistake."""
         if media_of(self.request.headers.get("content-type", "")) is not Media.JSON:
             raise RefusalError(ErrorKind.WRONG_TYPE, "only JSON is read here", "send JSON")
-        tree = json_of(await self.body())
-        try:
-            return model.model_validate(tree)
-        except ValidationError as error:
-            raise of_validation(error) from error
+        body = await self.body()
+        return await self.compute(len(body), lambda _: model_of(body, model))
 
     def answer(self, response: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
         """The answer in JSON, or that it is what the client has already."""
