@@ -36,7 +36,7 @@ from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError, weight
 from fairlead.service.precedence import Precedence
-from fairlead.service.requests import Caller, CancelledJobs, Done, Refused
+from fairlead.service.requests import Caller, CancelledJobs, Done, Refused, Reply
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.route import Route
@@ -138,12 +138,9 @@ class Api:
         """Runs the function on the service. Raises RefusalError where nobody answers."""
         return await self._wait_for(self.door.read(function, long=long))
 
-    async def ask(self, change: Change) -> Done:
-        """Done, and durable. Raises RefusalError."""
-        reply = await self._wait_for(self.door.ask(change))
-        if isinstance(reply, Refused):
-            raise of_reply(reply)
-        return reply
+    async def ask(self, change: Change) -> Reply:
+        """Done, and durable, or refused. Raises RefusalError where nobody answers."""
+        return await self._wait_for(self.door.ask(change))
 
     async def fetch(self, function: Callable[[], T]) -> T:
         """Runs the function, which may have to ask a machine far away. It waits in threads
@@ -203,12 +200,18 @@ class RequestContext:
         """Done, and durable. Raises RefusalError."""
         await self._slow_down_changing()
         api, size = self.api, weight(change)
-        api.changing.spend(self.who, api.clock(), CHANGING * size)
-        done = await api.ask(change)
-        if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
-            api.changing.spend(self.who, api.clock(), CHANGING * max(0, len(done.value.ids) - size))
+        about = CHANGING * size  # what else is asked meanwhile is not to wait for the answer
+        api.changing.spend(self.who, api.clock(), about)
+        reply = await api.ask(change)
+        if isinstance(reply, Done) and isinstance(reply.value, CancelledJobs):
+            # All of a tenant's, perhaps.
+            size = max(size, len(reply.value.ids))
+        cost = max(CHANGING * size, reply.seconds if api.settings.threads else 0.0)
+        api.changing.spend(self.who, api.clock(), cost - about)
+        if isinstance(reply, Refused):
+            raise of_reply(reply)
         self.done = True
-        return done
+        return reply
 
     async def _slow_down_changing(self) -> None:
         """Raises RefusalError where this sender's changes took too much time, and others ask too:
