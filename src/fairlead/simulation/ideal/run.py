@@ -308,9 +308,9 @@ class _Run:
         """Tells of the tasks that left their machines since this was done last."""
         if not self._left:
             return
-        *columns, lost = np.array(self._left, np.int64).T
+        job, task, attempt, machine, since, start, end, lost = np.array(self._left, np.int64).T
         self._left.clear()
-        records = TaskRecords(*columns, lost=lost == 1)
+        records = TaskRecords(job, task, attempt, machine, since, start, end, lost == 1)
         for sink in self.sinks:
             if sink.wants_tasks:
                 sink.tasks(records)
