@@ -16,7 +16,7 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from fairlead.dashboard.served import ServedFile, served_files
+from fairlead.dashboard.assets import ServedFile, served_files
 from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.bodies import model_of, receive
 from fairlead.service.api.drawings import Drawings

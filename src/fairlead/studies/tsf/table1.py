@@ -5,6 +5,13 @@ from __future__ import annotations
 from fairlead.studies.claims import Row as Claim
 from fairlead.studies.claims import whether
 from fairlead.studies.properties.inputs import Family
+from fairlead.studies.properties.report import (
+    cells_table,
+    inputs_table,
+    picture,
+    sentence,
+    witness_files,
+)
 from fairlead.studies.properties.rows import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I, Row
 from fairlead.studies.properties.search import (
     Cell,
@@ -15,21 +22,14 @@ from fairlead.studies.properties.search import (
     with_smaller,
 )
 from fairlead.studies.properties.search import Table as Judged
-from fairlead.studies.properties.shown import (
-    cells_table,
-    inputs_table,
-    picture,
-    sentence,
-    witness_files,
-)
 from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1
 INPUTS, FEW = 200, 2
 """Of each family, for all policies."""
-ENDLESS, FEW_ENDLESS = 400, 8
+ENDLESS, FEW_ENDLESS = 400, 4
 """Of each family, for the policies of Table I: jobs never run out of tasks, as in the paper."""
-TRIES, FEW_TRIES = 60, 6
+TRIES, FEW_TRIES = 60, 3
 """Allocations to spend on making each witness smaller: the inputs are small as they are."""
 
 TOO_FEW = "a search may find nothing, and so many inputs are few"
