@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 
 from fairlead.service.api.neighbours.connection import Connections, guarded
 from fairlead.service.api.neighbours.handshakes import AT_ONCE, GONE_AT_ONCE, Handshakes, Listener
+from fairlead.service.api.neighbours.limits import CHANGING
 from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.precedence import Ahead
