@@ -97,7 +97,7 @@ function middle(picture, tenant) {
  */
 function graph(picture, paint, colour, dear, chosen, width, choose) {
   const narrow = width < TELEPHONE;
-  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * (narrow ? 0.52 : 0.64))];
+  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * (narrow ? 0.46 : 0.64))];
   /** @type {(string | null)[]} */
   const tenants = [...picture.drawn].sort((a, b) => middle(picture, a) - middle(picture, b)); // so fewer lines cross
   if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
