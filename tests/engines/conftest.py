@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.engines.ray import line
-from tests.engines.ray.ground import Ground, RayBed
+from tests.engines.ray.ground import Ground, RayBed, RayService
 from tests.engines.ray.lines import LONG
 
 
@@ -20,13 +20,31 @@ def ground() -> Iterator[Ground]:
     made.down()
 
 
-@pytest.fixture
-def ray_bed(ground: Ground, tmp_path: Path) -> Iterator[RayBed]:
-    """A service's place on the ground, for one test."""
+@pytest.fixture(scope="session")
+def ray_service(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayService]:
+    """A service as old as the ground: its launcher, and the workers that run its tasks, take longer
+    to start than most tests."""
     assert ground.address
-    bed = RayBed(tmp_path)
+    service = RayService(tmp_path_factory.mktemp("service"))
+    yield service
+    service.end()
+
+
+@pytest.fixture
+def ray_bed(ray_service: RayService, tmp_path: Path) -> Iterator[RayBed]:
+    """A place on the ground for one test, whose attempts are its own (`new_attempts`)."""
+    bed = RayBed(tmp_path, ray_service)
     yield bed
-    bed.end()
+    bed.leave()
+
+
+@pytest.fixture
+def new_ray_bed(ground: Ground, tmp_path: Path) -> Iterator[RayBed]:
+    """The same with a service of its own, of which Ray has not heard."""
+    assert ground.address
+    service = RayService(tmp_path / "state")
+    yield RayBed(tmp_path, service)
+    service.end()
 
 
 @pytest.fixture

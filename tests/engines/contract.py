@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
+from itertools import count
 from typing import Protocol
 
 import pytest
@@ -122,11 +124,31 @@ def _ends(report: Report, attempt: Attempt) -> bool:
     return report.attempt == attempt and not isinstance(report, Started)
 
 
-A, B, C = Attempt(1, 0, 1), Attempt(1, 1, 1), Attempt(2, 0, 1)
+JOBS = count(1)
+
+
+def new_attempts() -> tuple[Attempt, Attempt, Attempt]:
+    """Two tasks of a job and one of another, which nobody had before: no service gives a name twice
+    either, and tests may share what outlives engines."""
+    job = next(JOBS)
+    return Attempt(job, 0, 1), Attempt(job, 1, 1), Attempt(next(JOBS), 0, 1)
 
 
 class EngineContract:
     """The suite. `bed` is the inheriting file's fixture."""
+
+    a: Attempt
+    b: Attempt
+    c: Attempt
+
+    @pytest.fixture(autouse=True)
+    def attempts(self) -> None:
+        self.a, self.b, self.c = new_attempts()
+
+    @pytest.fixture
+    def new_bed(self, bed: Bed) -> Bed:
+        """A ground on which no engine ever was: `bed`, where each test has one of its own."""
+        return bed
 
     def fresh(self, bed: Bed, *expected: Assignment) -> tuple[Engine, list[Attempt]]:
         """An engine that was reconciled with what is expected, and what never started."""
@@ -138,131 +160,133 @@ class EngineContract:
         nodes = engine.nodes()
         names = [node.machine.name for node in nodes]
         assert names == sorted(names)
-        assert bed.assignment(A, Doing.WELL).machine in names
+        assert bed.assignment(self.a, Doing.WELL).machine in names
         engine.close()
 
     def test_nothing_but_nodes_and_output_before_reconcile(self, bed: Bed) -> None:
         engine = bed.engine()
         engine.nodes()
-        assert engine.output(A, Stream.OUT, 0, 10).data == b""
+        assert engine.output(self.a, Stream.OUT, 0, 10).data == b""
         with pytest.raises(EngineError):
             engine.poll()
         with pytest.raises(EngineError):
-            engine.launch([bed.assignment(A, Doing.WELL)])
+            engine.launch([bed.assignment(self.a, Doing.WELL)])
         with pytest.raises(EngineError):
-            engine.cancel([A])
+            engine.cancel([self.a])
         assert engine.reconcile([]) == [] or engine.reconcile([]) == ()
         assert not engine.poll()
         engine.close()
-        assert bed.starts(A) == 0
+        assert bed.starts(self.a) == 0
 
-    def test_an_engine_knows_what_was_launched_here(self, bed: Bed) -> None:
-        first = bed.engine()
+    def test_an_engine_knows_what_was_launched_here(self, new_bed: Bed) -> None:
+        first = new_bed.engine()
         assert not first.knows(None)
         assert not first.knows("another")
         assert first.knows(first.identity)
         first.reconcile([], 1)
         first.close()
-        second = bed.engine()
+        second = new_bed.engine()
         assert second.identity == first.identity
         assert second.knows(None)
         assert second.knows(first.identity)
         second.close()
 
-    def test_who_was_overtaken_starts_nothing(self, bed: Bed) -> None:
-        engine = bed.engine()
+    def test_who_was_overtaken_starts_nothing(self, new_bed: Bed) -> None:
+        engine = new_bed.engine()
         engine.reconcile([], 7)
         engine.close()
-        old = bed.engine()
+        old = new_bed.engine()
         with pytest.raises(EngineError, match="owner"):
             old.reconcile([], 6)
         with pytest.raises(EngineError):
-            old.launch([bed.assignment(A, Doing.WELL)])
+            old.launch([new_bed.assignment(self.a, Doing.WELL)])
         old.close()
-        engine = bed.engine()
+        engine = new_bed.engine()
         assert list(engine.reconcile([], 7)) == []
-        assert bed.starts(A) == 0
+        assert new_bed.starts(self.a) == 0
         engine.close()
 
     def test_an_attempt_starts_and_ends_well(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.WELL)])
-        end = end_of(bed, engine, A)
+        engine.launch([bed.assignment(self.a, Doing.WELL)])
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Ended)
         assert (end.cause, end.code) == (Cause.EXITED, 0)
         assert end.started is None or end.started <= end.time
-        assert bed.starts(A) == 1
+        assert bed.starts(self.a) == 1
         engine.close()
 
     def test_an_exit_code_is_told(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.BADLY)])
-        end = end_of(bed, engine, A)
+        engine.launch([bed.assignment(self.a, Doing.BADLY)])
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Ended)
         assert (end.cause, end.code) == (Cause.EXITED, 3)
         engine.close()
 
     def test_nothing_to_run_ends_well(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        like = bed.assignment(A, Doing.WELL)
-        engine.launch([Assignment(A, like.machine, like.name, like.tenant, like.demand)])
-        end = end_of(bed, engine, A)
+        like = bed.assignment(self.a, Doing.WELL)
+        engine.launch([Assignment(self.a, like.machine, like.name, like.tenant, like.demand)])
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Ended)
         assert (end.cause, end.code) == (Cause.EXITED, 0)
         engine.close()
 
     def test_a_running_attempt_is_reported_started_before_its_end(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.LASTING)])
-        started(bed, engine, A)
-        assert bed.runs(A)
-        engine.cancel([A])
-        end_of(bed, engine, A)
-        kinds = [isinstance(report, Started) for report in engine.poll() if report.attempt == A]
+        engine.launch([bed.assignment(self.a, Doing.LASTING)])
+        started(bed, engine, self.a)
+        assert bed.runs(self.a)
+        engine.cancel([self.a])
+        end_of(bed, engine, self.a)
+        kinds = [
+            isinstance(report, Started) for report in engine.poll() if report.attempt == self.a
+        ]
         assert kinds in ([True, False], [False])
         engine.close()
 
     def test_launching_again_starts_nothing_twice(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        one, other = bed.assignment(A, Doing.LASTING), bed.assignment(B, Doing.WELL)
+        one, other = bed.assignment(self.a, Doing.LASTING), bed.assignment(self.b, Doing.WELL)
         engine.launch([one, other, one])
         engine.launch([one, other])
-        begun(bed, engine, A)
-        end_of(bed, engine, B)
+        begun(bed, engine, self.a)
+        end_of(bed, engine, self.b)
         engine.launch([one, other])
         for _ in range(5):
             bed.settle()
             engine.poll()
-        assert (bed.starts(A), bed.starts(B)) == (1, 1)
-        engine.cancel([A])
-        end_of(bed, engine, A)
+        assert (bed.starts(self.a), bed.starts(self.b)) == (1, 1)
+        engine.cancel([self.a])
+        end_of(bed, engine, self.a)
         engine.close()
 
     def test_reports_are_repeated_until_acknowledged(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.BADLY), bed.assignment(B, Doing.LASTING)])
-        end = end_of(bed, engine, A)
-        started(bed, engine, B)
+        engine.launch([bed.assignment(self.a, Doing.BADLY), bed.assignment(self.b, Doing.LASTING)])
+        end = end_of(bed, engine, self.a)
+        started(bed, engine, self.b)
         again = list(engine.poll())
         assert end in again
         assert list(engine.poll()) == again
         engine.acknowledge([end])
-        assert {report.attempt for report in engine.poll()} == {B}
+        assert {report.attempt for report in engine.poll()} == {self.b}
         engine.acknowledge(again)
         assert not engine.poll()
         engine.acknowledge(again)
         assert not engine.poll()
-        engine.cancel([B])
-        end_of(bed, engine, B)
+        engine.cancel([self.b])
+        end_of(bed, engine, self.b)
         engine.close()
 
     def test_acknowledging_a_start_late_keeps_the_end(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.LASTING)])
-        started(bed, engine, A)
+        engine.launch([bed.assignment(self.a, Doing.LASTING)])
+        started(bed, engine, self.a)
         (start,) = engine.poll()
-        engine.cancel([A])
-        end = end_of(bed, engine, A)
+        engine.cancel([self.a])
+        end = end_of(bed, engine, self.a)
         engine.acknowledge([start])
         assert list(engine.poll()) == [end]
         engine.acknowledge([end])
@@ -271,59 +295,61 @@ class EngineContract:
 
     def test_cancel_while_it_runs(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.LASTING), bed.assignment(B, Doing.LASTING)])
-        started(bed, engine, A, B)
-        engine.cancel([A])
-        engine.cancel([A])
-        end = end_of(bed, engine, A)
+        engine.launch(
+            [bed.assignment(self.a, Doing.LASTING), bed.assignment(self.b, Doing.LASTING)]
+        )
+        started(bed, engine, self.a, self.b)
+        engine.cancel([self.a])
+        engine.cancel([self.a])
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Ended)
         assert end.cause is Cause.STOPPED
-        assert not bed.runs(A)
-        assert bed.runs(B)
-        engine.cancel([B])
-        end_of(bed, engine, B)
+        assert not bed.runs(self.a)
+        assert bed.runs(self.b)
+        engine.cancel([self.b])
+        end_of(bed, engine, self.b)
         engine.close()
 
     def test_cancel_right_after_the_launch(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.LASTING)])
-        engine.cancel([A])
-        end = end_of(bed, engine, A)
+        engine.launch([bed.assignment(self.a, Doing.LASTING)])
+        engine.cancel([self.a])
+        end = end_of(bed, engine, self.a)
         if isinstance(end, Ended):
             assert end.cause is Cause.STOPPED
-            assert bed.starts(A) <= 1  # it may have been stopped before it did anything
+            assert bed.starts(self.a) <= 1  # it may have been stopped before it did anything
         else:
-            assert end.started or bed.starts(A) == 0
-        assert not bed.runs(A)
+            assert end.started or bed.starts(self.a) == 0
+        assert not bed.runs(self.a)
         engine.close()
 
     def test_cancel_before_the_launch_keeps_it_from_starting(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.cancel([A])
-        engine.launch([bed.assignment(A, Doing.LASTING)])
-        end = end_of(bed, engine, A)
+        engine.cancel([self.a])
+        engine.launch([bed.assignment(self.a, Doing.LASTING)])
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Lost)
         assert not end.started
         for _ in range(5):
             bed.settle()
-        assert bed.starts(A) == 0
+        assert bed.starts(self.a) == 0
         engine.acknowledge([end])
         assert not engine.poll()
         engine.close()
 
     def test_cancel_after_the_end_changes_nothing(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.BADLY)])
-        end = end_of(bed, engine, A)
-        engine.cancel([A])
+        engine.launch([bed.assignment(self.a, Doing.BADLY)])
+        end = end_of(bed, engine, self.a)
+        engine.cancel([self.a])
         bed.settle()
-        assert end_of(bed, engine, A) == end
+        assert end_of(bed, engine, self.a) == end
         engine.close()
 
     def test_what_cannot_be_launched_is_reported(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.MISSING)])
-        end = end_of(bed, engine, A)
+        engine.launch([bed.assignment(self.a, Doing.MISSING)])
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Ended)
         assert end.cause is Cause.NOT_STARTED
         assert end.message
@@ -331,23 +357,23 @@ class EngineContract:
 
     def test_a_machine_that_is_not_there(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        like = bed.assignment(A, Doing.WELL)
+        like = bed.assignment(self.a, Doing.WELL)
         absent = Assignment(
-            A, "no-such-machine", like.name, like.tenant, like.demand, like.command, like.call
+            self.a, "no-such-machine", like.name, like.tenant, like.demand, like.command, like.call
         )
         engine.launch([absent])
-        end = end_of(bed, engine, A)
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Lost)
         assert not end.started
         assert end.machine_at_fault
-        assert bed.starts(A) == 0
+        assert bed.starts(self.a) == 0
         engine.close()
 
     def test_a_time_limit_stops_it(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        like = bed.assignment(A, Doing.LASTING)
+        like = bed.assignment(self.a, Doing.LASTING)
         limited = Assignment(
-            A,
+            self.a,
             like.machine,
             like.name,
             like.tenant,
@@ -359,88 +385,88 @@ class EngineContract:
             Fraction(1, 2),
         )
         engine.launch([limited])
-        end = end_of(bed, engine, A)
+        end = end_of(bed, engine, self.a)
         assert isinstance(end, Ended)
         assert end.cause is Cause.TIME_LIMIT
-        assert not bed.runs(A)
+        assert not bed.runs(self.a)
         engine.close()
 
     def test_a_running_attempt_is_found_again(self, bed: Bed) -> None:
         first, _ = self.fresh(bed)
-        assignment = bed.assignment(A, Doing.LASTING)
+        assignment = bed.assignment(self.a, Doing.LASTING)
         first.launch([assignment])
-        begun(bed, first, A)
+        begun(bed, first, self.a)
         first.acknowledge(first.poll())
         first.close()
         first.close()
         bed.settle()
-        assert bed.runs(A)
+        assert bed.runs(self.a)
         second, never = self.fresh(bed, assignment)
         assert never == []
-        started(bed, second, A)
+        started(bed, second, self.a)
         second.launch([assignment])
         bed.settle()
-        assert bed.starts(A) == 1
-        second.cancel([A])
-        end = end_of(bed, second, A)
+        assert bed.starts(self.a) == 1
+        second.cancel([self.a])
+        end = end_of(bed, second, self.a)
         assert isinstance(end, Ended)
         assert end.cause is Cause.STOPPED
-        assert not bed.runs(A)
+        assert not bed.runs(self.a)
         second.close()
 
     def test_an_end_that_nobody_acknowledged_is_reported_again(self, bed: Bed) -> None:
         first, _ = self.fresh(bed)
-        assignment = bed.assignment(A, Doing.BADLY)
+        assignment = bed.assignment(self.a, Doing.BADLY)
         first.launch([assignment])
-        end = end_of(bed, first, A)
+        end = end_of(bed, first, self.a)
         first.close()
         second, never = self.fresh(bed, assignment)
         assert never == []
-        assert end_of(bed, second, A) == end
+        assert end_of(bed, second, self.a) == end
         second.close()
 
     def test_an_end_while_nobody_looked_is_found(self, bed: Bed) -> None:
         first, _ = self.fresh(bed)
-        assignment = bed.assignment(A, Doing.SLOW)
+        assignment = bed.assignment(self.a, Doing.SLOW)
         first.launch([assignment])
         # Not until it is said to have started: of what is over by then only the end is said.
-        collect(bed, first, lambda _: bed.starts(A) == 1)
+        collect(bed, first, lambda _: bed.starts(self.a) == 1)
         first.close()
-        wait(bed, lambda: not bed.runs(A))
+        wait(bed, lambda: not bed.runs(self.a))
         second, never = self.fresh(bed, assignment)
         assert never == []
-        end = end_of(bed, second, A)
+        end = end_of(bed, second, self.a)
         assert isinstance(end, Ended)
         assert (end.cause, end.code) == (Cause.EXITED, 0)
-        assert bed.starts(A) == 1
+        assert bed.starts(self.a) == 1
         second.close()
 
     def test_what_never_started_is_returned_and_can_be_launched(self, bed: Bed) -> None:
         first, _ = self.fresh(bed)
         first.close()
-        one, other = bed.assignment(A, Doing.WELL), bed.assignment(B, Doing.WELL)
+        one, other = bed.assignment(self.a, Doing.WELL), bed.assignment(self.b, Doing.WELL)
         second, never = self.fresh(bed, one, other)
-        assert never == [A, B]
+        assert never == [self.a, self.b]
         assert not second.poll()
         second.launch([one])
-        end = end_of(bed, second, A)
+        end = end_of(bed, second, self.a)
         assert isinstance(end, Ended)
-        assert (bed.starts(A), bed.starts(B)) == (1, 0)
+        assert (bed.starts(self.a), bed.starts(self.b)) == (1, 0)
         second.close()
         third, never = self.fresh(bed, one, other)
-        assert never == [B]
+        assert never == [self.b]
         third.close()
 
     def test_what_nobody_expects_is_stopped_and_not_reported(self, bed: Bed) -> None:
         first, _ = self.fresh(bed)
         assignments = [
-            bed.assignment(A, Doing.LASTING),
-            bed.assignment(B, Doing.LASTING),
-            bed.assignment(C, Doing.BADLY),
+            bed.assignment(self.a, Doing.LASTING),
+            bed.assignment(self.b, Doing.LASTING),
+            bed.assignment(self.c, Doing.BADLY),
         ]
         first.launch(assignments)
-        begun(bed, first, A, B)
-        end_of(bed, first, C)
+        begun(bed, first, self.a, self.b)
+        end_of(bed, first, self.c)
         first.close()
         second, never = self.fresh(bed, assignments[0])
         assert never == []
@@ -448,75 +474,75 @@ class EngineContract:
 
         def gone() -> bool:
             seen.update(report.attempt for report in second.poll())
-            return not bed.runs(B)
+            return not bed.runs(self.b)
 
         wait(bed, gone)
-        started(bed, second, A)
-        assert seen <= {A}
-        assert bed.runs(A)
-        second.cancel([A])
-        end_of(bed, second, A)
+        started(bed, second, self.a)
+        assert seen <= {self.a}
+        assert bed.runs(self.a)
+        second.cancel([self.a])
+        end_of(bed, second, self.a)
         second.close()
 
     def test_reconciling_an_engine_that_works_loses_nothing(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        one, other = bed.assignment(A, Doing.LASTING), bed.assignment(B, Doing.BADLY)
+        one, other = bed.assignment(self.a, Doing.LASTING), bed.assignment(self.b, Doing.BADLY)
         engine.launch([one, other])
-        begun(bed, engine, A)
-        end = end_of(bed, engine, B)
-        engine.acknowledge([report for report in engine.poll() if report.attempt == A])
+        begun(bed, engine, self.a)
+        end = end_of(bed, engine, self.b)
+        engine.acknowledge([report for report in engine.poll() if report.attempt == self.a])
         assert list(engine.reconcile([one, other])) == []
-        started(bed, engine, A)
-        assert end_of(bed, engine, B) == end
-        assert (bed.starts(A), bed.starts(B)) == (1, 1)
-        engine.cancel([A])
-        end_of(bed, engine, A)
+        started(bed, engine, self.a)
+        assert end_of(bed, engine, self.b) == end
+        assert (bed.starts(self.a), bed.starts(self.b)) == (1, 1)
+        engine.cancel([self.a])
+        end_of(bed, engine, self.a)
         engine.close()
 
     def test_output_in_parts(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.PRINTING)])
-        end = end_of(bed, engine, A)
-        whole = engine.output(A, Stream.OUT, 0, 1000)
+        engine.launch([bed.assignment(self.a, Doing.PRINTING)])
+        end = end_of(bed, engine, self.a)
+        whole = engine.output(self.a, Stream.OUT, 0, 1000)
         assert (whole.data, whole.offset, whole.size, whole.over) == (b"out\n", 0, 4, True)
-        assert engine.output(A, Stream.ERR, 0, 1000).data == b"err\n"
-        part = engine.output(A, Stream.OUT, 1, 2)
+        assert engine.output(self.a, Stream.ERR, 0, 1000).data == b"err\n"
+        part = engine.output(self.a, Stream.OUT, 1, 2)
         assert (part.data, part.offset, part.size) == (b"ut", 1, 4)
-        tail = engine.output(A, Stream.OUT, -2, 1000)
+        tail = engine.output(self.a, Stream.OUT, -2, 1000)
         assert (tail.data, tail.offset) == (b"t\n", 2)
-        assert engine.output(A, Stream.OUT, -100, 1000).data == b"out\n"
-        assert engine.output(A, Stream.OUT, 100, 1000).data == b""
+        assert engine.output(self.a, Stream.OUT, -100, 1000).data == b"out\n"
+        assert engine.output(self.a, Stream.OUT, 100, 1000).data == b""
         engine.acknowledge([end])
-        assert engine.output(A, Stream.OUT, 0, 1000).data == b"out\n"
-        engine.forget([A])
-        engine.forget([A])
-        assert engine.output(A, Stream.OUT, 0, 1000).data == b""
+        assert engine.output(self.a, Stream.OUT, 0, 1000).data == b"out\n"
+        engine.forget([self.a])
+        engine.forget([self.a])
+        assert engine.output(self.a, Stream.OUT, 0, 1000).data == b""
         engine.close()
 
     def test_the_output_of_a_running_attempt_is_not_over(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        engine.launch([bed.assignment(A, Doing.LASTING)])
-        started(bed, engine, A)
-        assert not engine.output(A, Stream.OUT, 0, 10).over
-        engine.cancel([A])
-        end_of(bed, engine, A)
-        assert engine.output(A, Stream.OUT, 0, 10).over
+        engine.launch([bed.assignment(self.a, Doing.LASTING)])
+        started(bed, engine, self.a)
+        assert not engine.output(self.a, Stream.OUT, 0, 10).over
+        engine.cancel([self.a])
+        end_of(bed, engine, self.a)
+        assert engine.output(self.a, Stream.OUT, 0, 10).over
         engine.close()
 
     def test_output_survives_the_engine(self, bed: Bed) -> None:
         first, _ = self.fresh(bed)
-        first.launch([bed.assignment(A, Doing.PRINTING)])
-        first.acknowledge([end_of(bed, first, A)])
+        first.launch([bed.assignment(self.a, Doing.PRINTING)])
+        first.acknowledge([end_of(bed, first, self.a)])
         first.close()
         second, _ = self.fresh(bed)
-        assert second.output(A, Stream.OUT, 0, 10).data == b"out\n"
-        second.forget([A])
-        assert second.output(A, Stream.OUT, 0, 10).data == b""
+        assert second.output(self.a, Stream.OUT, 0, 10).data == b"out\n"
+        second.forget([self.a])
+        assert second.output(self.a, Stream.OUT, 0, 10).data == b""
         second.close()
 
     def test_many_at_once(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
-        attempts = [Attempt(7, task, 1) for task in range(20)]
+        attempts = [replace(self.a, task=task) for task in range(20)]
         engine.launch([bed.assignment(one, Doing.WELL) for one in attempts])
         ended: dict[Attempt, Report] = {}
 

@@ -19,6 +19,7 @@ from fairlead.audit.witness.replay import Again, replay
 from fairlead.model.shares import Tasks
 from fairlead.sharing.rules.registry import MECHANISMS, POLICIES
 from fairlead.studies.properties.inputs import HARD, Family, instance, traits
+from fairlead.studies.properties.report import cells_table, witness_files
 from fairlead.studies.properties.rows import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I
 from fairlead.studies.properties.search import (
     Part,
@@ -27,7 +28,6 @@ from fairlead.studies.properties.search import (
     search_table,
     with_smaller,
 )
-from fairlead.studies.properties.shown import cells_table, witness_files
 from fairlead.studies.properties.whole import WHOLE_ROWS
 from tests.audit.build import given
 from tests.cli.commands.test_allocate import schema
@@ -107,7 +107,7 @@ import fairlead
 import numpy as np
 from fairlead.sharing.rules.mechanism import Outcome
 from fairlead.model.shares import Tasks
-from fairlead.studies.properties.shown import cells_table, witness_files
+from fairlead.studies.properties.report import cells_table, witness_files
 from fairlead.studies.properties.whole import WHOLE_ROWS
 from fairlead.sharing.rules.registry import mechanism
 

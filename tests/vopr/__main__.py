@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 
+from tests.vopr.choosing import choose
 from tests.vopr.faults import Trace
 from tests.vopr.mutants import MUTANTS
 from tests.vopr.plan import START, draw
@@ -16,19 +17,22 @@ from tests.vopr.tally import missing, table
 def main() -> int:
     """Runs what was asked for; 1 if a promise was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.vopr", description=__doc__)
-    parser.add_argument("--seeds", default="0-999", help="these, as in 0-1999 or 17")
+    parser.add_argument("--seeds", default="0-999", help="these, as in 0-1999,2017")
     parser.add_argument("--trace", type=int, metavar="SEED", help="run it and say what happened")
     parser.add_argument("--shrink", type=int, metavar="SEED", help="find less that fails the same")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="with this bug planted")
     parser.add_argument("--workers", type=int, default=0, help="processes (default: all cores)")
     parser.add_argument("--table", action="store_true", help="print all counts")
+    parser.add_argument("--choose", action="store_true", help="print few that meet the same")
     asked = parser.parse_args()
     if asked.trace is not None:
         return _traced(asked.trace, asked.mutant)
     if asked.shrink is not None:
         return _shrunk(asked.shrink, asked.mutant)
-    first, _, last = asked.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
+    seeds = [seed for part in asked.seeds.split(",") for seed in _range(part)]
+    if asked.choose:
+        _say(str(choose({seed: run(draw(seed))[1] for seed in seeds})))
+        return 0
     start = time.monotonic()
     failures, found = run_all(seeds, asked.workers, mutant=asked.mutant)
     seconds = time.monotonic() - start
@@ -45,6 +49,11 @@ def main() -> int:
         f" {found['run', 'tasks']} tasks, {found['run', 'entries']} entries"
     )
     return 1 if failures or lacking else 0
+
+
+def _range(words: str) -> range:
+    first, _, last = words.partition("-")
+    return range(int(first), int(last or first) + 1)
 
 
 def _traced(seed: int, mutant: str | None) -> int:

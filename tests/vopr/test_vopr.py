@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+import pickle
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
+from tests.once import once
 from tests.surroundings import said_under_another_hash_seed
-from tests.vopr.chosen import CAUGHT_BY, FIRST, MENDED, RARE
+from tests.vopr.chosen import CAUGHT_BY, LIVES, MENDED
 from tests.vopr.faults import Trace
 from tests.vopr.mutants import MUTANTS
 from tests.vopr.plan import draw
-from tests.vopr.running import run, run_many, shrink
-from tests.vopr.tally import missing, table
+from tests.vopr.running import Failure, run, run_many, shrink
+from tests.vopr.tally import Tally, missing, table
 
 CAUGHT_WITHIN = 400
 """Seeds within which every planted bug is found."""
 
 
-def test_nothing_is_lost_and_nothing_doubled(cases: int) -> None:
-    more = range(FIRST, FIRST * cases)
-    failures, found = run_many([*range(FIRST), *more, *(s for s in RARE if s not in more)])
+PARTS = 4
+"""Each a test of its own, so that several processes have some of the lives."""
+
+
+def lived(part: int, cases: int, factory: pytest.TempPathFactory) -> tuple[list[Failure], Tally]:
+    """The failures of a part of the lives, and what it met; whoever asks first runs them."""
+    seeds = [*LIVES, *range(len(LIVES) * (cases - 1))][part::PARTS]
+
+    def live(folder: Path) -> None:
+        (folder / "lived").write_bytes(pickle.dumps(run_many(seeds)))
+
+    folder = once(factory, f"lives-{part}", live)
+    found: tuple[list[Failure], Tally] = pickle.loads((folder / "lived").read_bytes())
+    return found
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_lost_and_nothing_doubled(
+    part: int, cases: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    failures, _ = lived(part, cases, tmp_path_factory)
     assert not failures, "\n".join(str(failure) for failure in failures[:5])
+
+
+def test_all_that_can_happen_is_met(cases: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    found: Tally = Counter()
+    for part in range(PARTS):
+        found.update(lived(part, cases, tmp_path_factory)[1])
     lacking = missing(found)
     assert not lacking, f"never met: {lacking}\n{table(found)}"
 

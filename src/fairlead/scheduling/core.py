@@ -120,10 +120,10 @@ class Core(SlotCore):
         self.apply(event)
         return self.decide()
 
-    def why(self, job: str, told: Callable[[str], str] = str, *, ahead: bool = True) -> Why:
-        """Why tasks of the job wait. `told`: what sentences call a job of this name. Not `ahead`:
-        who comes first is left out, which takes most of the time."""
-        return why(self.state, self.ids, job, told, ahead=ahead)
+    def why(self, job: str, display_name: Callable[[str], str] = str, *, ahead: bool = True) -> Why:
+        """Why tasks of the job wait. `display_name`: what sentences call a job of this
+        name. Not `ahead`: who comes first is left out, which takes most of the time."""
+        return why(self.state, self.ids, job, display_name, ahead=ahead)
 
     def prospects(self) -> Prospects:
         """Remarks on jobs before they are submitted, of which `job_mistakes` has

@@ -9,7 +9,7 @@ from pathlib import Path
 from fairlead.model.errors import InputError
 from fairlead.studies.claims import Row
 from fairlead.studies.cost import NOTHING, Cost, Meter
-from fairlead.studies.kept import find_rows, keep
+from fairlead.studies.folder import find_rows, keep
 from fairlead.studies.page import PAGE, index
 from fairlead.studies.study import Setting, Study
 from fairlead.whole_file import write_whole

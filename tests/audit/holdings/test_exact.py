@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from fairlead.audit.finding import Verdict
+from fairlead.audit.holdings.arrays import hold
 from fairlead.audit.holdings.exact import better_share, what_holds
-from fairlead.audit.holdings.held import hold
 from fairlead.audit.holdings.slack import difference, shortfall
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.pareto import improved, proved_fair

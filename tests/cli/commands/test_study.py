@@ -12,7 +12,7 @@ from fairlead.cli.commands.study import _spread, _spread_on_ray
 from fairlead.cli.main import Exit, main
 from fairlead.studies import registry
 from fairlead.studies.cost import Meter
-from fairlead.studies.properties.shown import slug
+from fairlead.studies.properties.report import slug
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.run import run_all
 from fairlead.studies.study import Findings, Setting, Study

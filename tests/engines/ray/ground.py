@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -107,20 +108,12 @@ def _node(name: str, cpus: int) -> dict[str, Any]:
     }
 
 
-class RayBed:
-    """One service's folder and launcher on the ground."""
+@dataclass(frozen=True)
+class RayService:
+    """A service as Ray knows it: its launcher is there from its first engine on."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.namespace = f"test-{uuid.uuid4().hex[:12]}"
-
-    def engine(self, kept: float = KEPT) -> RayEngine:
-        return RayEngine(
-            self.folder / "state",
-            namespace=self.namespace,
-            patience=PATIENCE,
-            kept=kept,
-        )
+    state: Path
+    namespace: str = field(default_factory=lambda: f"test-{uuid.uuid4().hex[:12]}")
 
     def launcher(self) -> Any:
         """The actor that owns the tasks."""
@@ -130,6 +123,27 @@ class RayBed:
         """Nothing of it goes on."""
         with suppress(ValueError):
             ray.kill(self.launcher())
+
+
+class RayBed:
+    """A test's folder on the ground, and the service whose launcher has its tasks."""
+
+    def __init__(self, folder: Path, service: RayService) -> None:
+        self.folder, self.service = folder, service
+
+    def engine(self, kept: float = KEPT) -> RayEngine:
+        return RayEngine(
+            self.service.state,
+            namespace=self.service.namespace,
+            patience=PATIENCE,
+            kept=kept,
+        )
+
+    def leave(self) -> None:
+        """Nothing that the test started goes on."""
+        engine = self.engine()
+        engine.reconcile([])
+        engine.close()
 
     def assignment(self, attempt: Attempt, doing: Doing, machine: str = "head") -> Assignment:
         if doing is Doing.MISSING:

@@ -16,3 +16,7 @@ class TestContract(EngineContract):
     @pytest.fixture
     def bed(self, ray_bed: RayBed) -> Bed:
         return ray_bed
+
+    @pytest.fixture
+    def new_bed(self, new_ray_bed: RayBed) -> Bed:
+        return new_ray_bed

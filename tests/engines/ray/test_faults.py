@@ -28,20 +28,19 @@ from fairlead.engines.interface import (
 from fairlead.engines.ray.engine import RayEngine
 from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
-from tests.engines.contract import Doing, begun, end_of, reconciled, started, wait
-from tests.engines.ray.ground import SECRET, Ground, RayBed, assign, frozen, thawed
+from tests.engines.contract import Doing, begun, end_of, new_attempts, reconciled, started, wait
+from tests.engines.ray.ground import SECRET, Ground, RayBed, RayService, assign, frozen, thawed
 from tests.engines.ray.troubles import all_end_once
 
 pytestmark = pytest.mark.slow
-
-A, B, C = Attempt(1, 0, 1), Attempt(1, 1, 1), Attempt(2, 0, 1)
 
 
 @pytest.fixture
 def driven(ground: Ground, ray_bed: RayBed) -> Iterator[RemoteEngine]:
     """The engine behind a driver."""
-    settings = {"state": str(ray_bed.folder / "state"), "address": ground.address}
-    engine = RemoteEngine(ENGINES["ray"].opener, {**settings, "namespace": ray_bed.namespace})
+    service = ray_bed.service
+    settings = {"state": str(service.state), "address": ground.address}
+    engine = RemoteEngine(ENGINES["ray"].opener, {**settings, "namespace": service.namespace})
     yield engine
     engine.close()
 
@@ -70,29 +69,32 @@ def test_machines_are_as_ray_says(ray_bed: RayBed) -> None:
 def test_tasks_run_where_they_are_told_to(ground: Ground, ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this
-    for task, name in enumerate(("head", "n0", "n1")):
-        engine.launch([assign(Attempt(1, task, 1), name, script)])
-    for task, name in enumerate(("head", "n0", "n1")):
-        end_of(ray_bed, engine, Attempt(1, task, 1))
-        said = engine.output(Attempt(1, task, 1), Stream.OUT, 0, 1000).data.decode()
+    there = dict(zip(new_attempts(), ("head", "n0", "n1"), strict=True))
+    for attempt, name in there.items():
+        engine.launch([assign(attempt, name, script)])
+    for attempt, name in there.items():
+        end_of(ray_bed, engine, attempt)
+        said = engine.output(attempt, Stream.OUT, 0, 1000).data.decode()
         assert int(said) == ground.raylet(name)
 
 
 def test_a_task_sees_nothing_of_the_clusters_secret(ray_bed: RayBed) -> None:
+    a, _, _ = new_attempts()
     engine = fresh(ray_bed)
-    engine.launch([assign(A, "n0", "env", {"MINE": "1"})])
-    end_of(ray_bed, engine, A)
-    lines = engine.output(A, Stream.OUT, 0, 100_000).data.decode().splitlines()
+    engine.launch([assign(a, "n0", "env", {"MINE": "1"})])
+    end_of(ray_bed, engine, a)
+    lines = engine.output(a, Stream.OUT, 0, 100_000).data.decode().splitlines()
     assert "MINE=1" in lines
     assert "FAIRLEAD_MACHINE=n0" in lines
     assert [line for line in lines if line.startswith("RAY_")] == []
 
 
 def test_a_function_of_a_tenant_with_a_user_does_not_run_as_rays(ray_bed: RayBed) -> None:
+    a, _, _ = new_attempts()
     call = {"fairlead.ray": 1, "function": "", "name": "f", "items": [""]}
     engine = fresh(ray_bed)
-    engine.launch([replace(assign(A, "n0", call=json.dumps(call)), user="ana")])
-    end = end_of(ray_bed, engine, A)
+    engine.launch([replace(assign(a, "n0", call=json.dumps(call)), user="ana")])
+    end = end_of(ray_bed, engine, a)
     assert isinstance(end, Ended)
     assert end.cause is Cause.NOT_STARTED
     assert "are to run as ana" in end.message
@@ -112,28 +114,29 @@ def test_the_cluster_wants_its_secret(ground: Ground) -> None:
 
 
 def test_a_killed_node_loses_its_tasks_and_comes_back(ground: Ground, ray_bed: RayBed) -> None:
+    a, b, c = new_attempts()
     engine = fresh(ray_bed)
     tasks = [
-        ray_bed.assignment(A, Doing.LASTING, "n0"),
-        ray_bed.assignment(B, Doing.LASTING, "n1"),
+        ray_bed.assignment(a, Doing.LASTING, "n0"),
+        ray_bed.assignment(b, Doing.LASTING, "n1"),
     ]
     engine.launch(tasks)
-    started(ray_bed, engine, A, B)
+    started(ray_bed, engine, a, b)
     ground.kill("n0")
-    end = end_of(ray_bed, engine, A)
+    end = end_of(ray_bed, engine, a)
     assert isinstance(end, Lost)
     assert end.started
     assert end.machine_at_fault
     wait(ray_bed, lambda: "n0" not in names(engine))
-    wait(ray_bed, lambda: not ray_bed.runs(A))  # its worker is gone, and its guardian has seen it
-    assert ray_bed.runs(B)
-    engine.launch([ray_bed.assignment(C, Doing.WELL, "n0")])
-    gone = end_of(ray_bed, engine, C)
+    wait(ray_bed, lambda: not ray_bed.runs(a))  # its worker is gone, and its guardian has seen it
+    assert ray_bed.runs(b)
+    engine.launch([ray_bed.assignment(c, Doing.WELL, "n0")])
+    gone = end_of(ray_bed, engine, c)
     assert isinstance(gone, Lost)
     assert not gone.started
     ground.join("n0")
     wait(ray_bed, lambda: "n0" in names(engine))
-    again = Attempt(1, 0, 2)
+    again = replace(a, number=2)
     engine.launch([ray_bed.assignment(again, Doing.WELL, "n0")])
     assert isinstance(end_of(ray_bed, engine, again), Ended)
 
@@ -141,20 +144,21 @@ def test_a_killed_node_loses_its_tasks_and_comes_back(ground: Ground, ray_bed: R
 @pytest.mark.deep
 def test_a_frozen_node_loses_its_tasks(ground: Ground, ray_bed: RayBed) -> None:
     """Ray leaves the reference of such a task pending for ever."""
+    a, _, _ = new_attempts()
     engine = fresh(ray_bed)
-    engine.launch([ray_bed.assignment(A, Doing.LASTING, "n1")])
-    started(ray_bed, engine, A)
+    engine.launch([ray_bed.assignment(a, Doing.LASTING, "n1")])
+    started(ray_bed, engine, a)
     pid = ground.raylet("n1")
     frozen(pid)
     try:
-        end = end_of(ray_bed, engine, A)
+        end = end_of(ray_bed, engine, a)
         assert isinstance(end, Lost)
         assert end.started
         wait(ray_bed, lambda: "n1" not in names(engine))
         engine.acknowledge(engine.poll())
     finally:
         thawed(pid)
-    wait(ray_bed, lambda: not ray_bed.runs(A))  # it sees that it is dead, and ends
+    wait(ray_bed, lambda: not ray_bed.runs(a))  # it sees that it is dead, and ends
     assert not engine.poll()
     ground.kill("n1")
     ground.join("n1")
@@ -162,69 +166,73 @@ def test_a_frozen_node_loses_its_tasks(ground: Ground, ray_bed: RayBed) -> None:
 
 
 def test_a_killed_driver_loses_nothing(ray_bed: RayBed, driven: RemoteEngine) -> None:
+    a, _, _ = new_attempts()
     driven.reconcile([])
-    assignment = ray_bed.assignment(A, Doing.LASTING, "n0")
+    assignment = ray_bed.assignment(a, Doing.LASTING, "n0")
     driven.launch([assignment])
-    begun(ray_bed, driven, A)
+    begun(ray_bed, driven, a)
     assert driven.pid is not None
     os.kill(driven.pid, signal.SIGKILL)
     assert reconciled(driven, [assignment]) == []
-    assert ray_bed.runs(A)
+    assert ray_bed.runs(a)
     driven.launch([assignment])
-    started(ray_bed, driven, A)
-    driven.cancel([A])
-    end = end_of(ray_bed, driven, A)
+    started(ray_bed, driven, a)
+    driven.cancel([a])
+    end = end_of(ray_bed, driven, a)
     assert isinstance(end, Ended)
     assert end.cause is Cause.STOPPED
-    assert ray_bed.starts(A) == 1
+    assert ray_bed.starts(a) == 1
 
 
-def test_a_killed_launcher_loses_its_tasks_and_only_them(ray_bed: RayBed) -> None:
-    engine = fresh(ray_bed)
-    running, never = (ray_bed.assignment(one, Doing.LASTING, "n0") for one in (A, B))
+def test_a_killed_launcher_loses_its_tasks_and_only_them(new_ray_bed: RayBed) -> None:
+    a, b, c = new_attempts()
+    engine = fresh(new_ray_bed)
+    running, never = (new_ray_bed.assignment(one, Doing.LASTING, "n0") for one in (a, b))
     engine.launch([running])
-    started(ray_bed, engine, A)
-    ray.kill(ray_bed.launcher())
-    wait(ray_bed, lambda: _fails(engine))
-    second = ray_bed.engine()
+    started(new_ray_bed, engine, a)
+    ray.kill(new_ray_bed.service.launcher())
+    wait(new_ray_bed, lambda: _fails(engine))
+    second = new_ray_bed.engine()
     # The new launcher cannot know whether the one before it had started them.
     assert list(second.reconcile([running, never])) == []
-    for attempt in (A, B):
-        end = end_of(ray_bed, second, attempt)
+    for attempt in (a, b):
+        end = end_of(new_ray_bed, second, attempt)
         assert isinstance(end, Lost)
         assert end.started
-    wait(ray_bed, lambda: not ray_bed.runs(A))
+    wait(new_ray_bed, lambda: not new_ray_bed.runs(a))
     second.acknowledge(second.poll())
-    after = ray_bed.assignment(C, Doing.WELL, "n0")
-    third = ray_bed.engine()
-    assert list(third.reconcile([after])) == [C]  # this one has known all from its beginning
+    after = new_ray_bed.assignment(c, Doing.WELL, "n0")
+    third = new_ray_bed.engine()
+    assert list(third.reconcile([after])) == [c]  # this one has known all from its beginning
     third.launch([after])
-    assert isinstance(end_of(ray_bed, third, C), Ended)
+    assert isinstance(end_of(new_ray_bed, third, c), Ended)
 
 
 def test_what_a_killed_worker_ran_ends_with_it(ray_bed: RayBed) -> None:
+    a, _, _ = new_attempts()
     engine = fresh(ray_bed)
     worker = ray_bed.folder / "worker"
-    like = ray_bed.assignment(A, Doing.LASTING, "n0")
+    like = ray_bed.assignment(a, Doing.LASTING, "n0")
     assert isinstance(like.command, str)
     command = f'echo $PPID > "$W"; {like.command}'
-    engine.launch([assign(A, "n0", command, {**dict(like.env), "W": str(worker)})])
-    begun(ray_bed, engine, A)  # what it wrote before that is there
+    engine.launch([assign(a, "n0", command, {**dict(like.env), "W": str(worker)})])
+    begun(ray_bed, engine, a)  # what it wrote before that is there
     os.kill(int(worker.read_text()), signal.SIGKILL)
-    end = end_of(ray_bed, engine, A)
+    end = end_of(ray_bed, engine, a)
     assert isinstance(end, Lost)
     assert not end.machine_at_fault
-    assert not ray_bed.runs(A)
+    assert not ray_bed.runs(a)
 
 
 def test_an_older_driver_is_refused(ray_bed: RayBed) -> None:
+    a, b, _ = new_attempts()
     first = fresh(ray_bed)
     second = fresh(ray_bed)
     with pytest.raises(EngineError, match="taken over"):
-        launched_and_heard(ray_bed, first, A)
-    second.launch([ray_bed.assignment(B, Doing.WELL)])
-    assert isinstance(end_of(ray_bed, second, B), Ended)
-    assert ray_bed.starts(A) == 0
+        launched_and_heard(ray_bed, first, a)
+    second.launch([ray_bed.assignment(b, Doing.WELL)])
+    assert isinstance(end_of(ray_bed, second, b), Ended)
+    assert ray_bed.starts(a) == 0
 
 
 def launched_and_heard(bed: RayBed, engine: RayEngine, attempt: Attempt) -> None:
@@ -236,37 +244,38 @@ def launched_and_heard(bed: RayBed, engine: RayEngine, attempt: Attempt) -> None
 
 def test_another_service_is_refused(ray_bed: RayBed) -> None:
     fresh(ray_bed)
-    other = RayBed(ray_bed.folder / "other")
-    other.namespace = ray_bed.namespace
+    other = RayBed(ray_bed.folder, RayService(ray_bed.folder, ray_bed.service.namespace))
     with pytest.raises(EngineError, match="another Fairlead service"):
         other.engine()
 
 
 @pytest.mark.deep
 def test_a_stubborn_command_is_forced(ray_bed: RayBed) -> None:
+    a, _, _ = new_attempts()
     engine = fresh(ray_bed)
-    like = ray_bed.assignment(A, Doing.LASTING, "n0")
+    like = ray_bed.assignment(a, Doing.LASTING, "n0")
     assert isinstance(like.command, str)
     stubborn = f"trap '' TERM; {like.command.replace('; wait', '')}; sleep 1000"
-    engine.launch([assign(A, "n0", stubborn, dict(like.env))])
-    begun(ray_bed, engine, A)  # and deaf by then
-    engine.cancel([A])
-    end = end_of(ray_bed, engine, A)
+    engine.launch([assign(a, "n0", stubborn, dict(like.env))])
+    begun(ray_bed, engine, a)  # and deaf by then
+    engine.cancel([a])
+    end = end_of(ray_bed, engine, a)
     assert isinstance(end, Ended)
     assert end.cause is Cause.STOPPED
-    assert not ray_bed.runs(A)
+    assert not ray_bed.runs(a)
 
 
 @pytest.mark.deep
 def test_the_end_of_an_output_outlives_its_node(ground: Ground, ray_bed: RayBed) -> None:
+    a, _, _ = new_attempts()
     engine = fresh(ray_bed)
-    engine.launch([assign(A, "n0", "seq 100000")])
-    end_of(ray_bed, engine, A)
-    whole = engine.output(A, Stream.OUT, 0, 1_000_000)
+    engine.launch([assign(a, "n0", "seq 100000")])
+    end_of(ray_bed, engine, a)
+    whole = engine.output(a, Stream.OUT, 0, 1_000_000)
     assert whole.data == "".join(f"{n}\n" for n in range(1, 100_001)).encode()
     ground.kill("n0")
     wait(ray_bed, lambda: "n0" not in names(engine))
-    tail = engine.output(A, Stream.OUT, -4096, 4096)
+    tail = engine.output(a, Stream.OUT, -4096, 4096)
     assert (tail.data, tail.size) == (whole.data[-4096:], whole.size)
     ground.join("n0")
     wait(ray_bed, lambda: "n0" in names(engine))
@@ -274,9 +283,10 @@ def test_the_end_of_an_output_outlives_its_node(ground: Ground, ray_bed: RayBed)
 
 @pytest.mark.deep
 def test_a_time_limit_is_told_even_if_the_command_hides_it(ray_bed: RayBed) -> None:
+    a, _, _ = new_attempts()
     engine = fresh(ray_bed)
-    engine.launch([assign(A, "n0", "trap 'exit 0' TERM; sleep 1000 & wait", limit=Fraction(3))])
-    end = end_of(ray_bed, engine, A)
+    engine.launch([assign(a, "n0", "trap 'exit 0' TERM; sleep 1000 & wait", limit=Fraction(3))])
+    end = end_of(ray_bed, engine, a)
     assert isinstance(end, Ended)
     assert (end.cause, end.code) == (Cause.TIME_LIMIT, 0)
 
@@ -284,7 +294,8 @@ def test_a_time_limit_is_told_even_if_the_command_hides_it(ray_bed: RayBed) -> N
 @pytest.mark.deep
 def test_a_thousand_tasks(ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
-    attempts = [Attempt(9, task, 1) for task in range(1000)]
+    a, _, _ = new_attempts()
+    attempts = [replace(a, task=task) for task in range(1000)]
     places = ("head", "n0", "n1")
     engine.launch([assign(one, places[one.task % 3], "true", cpu="0.5") for one in attempts])
     ended: dict[Attempt, Report] = {}

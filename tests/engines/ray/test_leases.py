@@ -95,10 +95,10 @@ def well(end: Report) -> bool:
 
 
 @pytest.fixture
-def caller(ray_bed: RayBed) -> Iterator[Caller]:
+def caller(new_ray_bed: RayBed) -> Iterator[Caller]:
     """On a machine of one CPU. Workers are kept, and wait, for long: how busy the machine is makes
     no difference."""
-    made = Caller(ray_bed, 1000.0)
+    made = Caller(new_ray_bed, 1000.0)
     yield made
     made.engine.close()
 
@@ -226,8 +226,8 @@ def test_an_end_that_does_not_get_through_comes_by_ray(caller: Caller) -> None:
 
 @pytest.mark.deep
 @pytest.mark.slow
-def test_where_no_worker_is_kept_each_call_is_a_task_of_ray(ray_bed: RayBed) -> None:
-    caller = Caller(ray_bed, 0.0)
+def test_where_no_worker_is_kept_each_call_is_a_task_of_ray(new_ray_bed: RayBed) -> None:
+    caller = Caller(new_ray_bed, 0.0)
     assert len(set(caller.values(caller.job(which(), 3)))) == 3
     caller.engine.close()
 

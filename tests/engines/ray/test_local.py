@@ -16,7 +16,7 @@ from fairlead.engines.interface import Attempt, Ended, EngineError
 from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
 from tests.engines.contract import end_of, wait
-from tests.engines.ray.ground import RayBed, assign
+from tests.engines.ray.ground import RayBed, RayService, assign
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ A = Attempt(1, 0, 1)
 def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayBed]:
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    yield RayBed(tmp_path)
+    yield RayBed(tmp_path, RayService(tmp_path / "state"))
     address = json.loads((tmp_path / "state" / "ray-local.json").read_text())["address"]
     port = address.rpartition(":")[2]
     for process in psutil.process_iter(["cmdline"]):
@@ -38,14 +38,14 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayBed]:
 
 @pytest.mark.deep
 def test_a_local_ray_outlives_its_driver(bed: RayBed) -> None:
-    settings = {"state": str(bed.folder / "state"), "address": None}
+    settings = {"state": str(bed.service.state), "address": None}
     engine = RemoteEngine(ENGINES["ray"].opener, settings)
     engine.reconcile([])
     (node,) = engine.nodes()
     task = assign(A, node.machine.name, "sleep 1000")
     engine.launch([task])
     wait(bed, lambda: len(engine.poll()) == 1)
-    token = bed.folder / "state" / "ray-token"
+    token = bed.service.state / "ray-token"
     assert stat.S_IMODE(token.stat().st_mode) == 0o600
     assert engine.pid is not None
     os.kill(engine.pid, signal.SIGKILL)

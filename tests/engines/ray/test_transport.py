@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from fairlead.engines.interface import Attempt, EngineError
+from fairlead.engines.interface import EngineError
 from fairlead.engines.ray import transport
 from fairlead.engines.ray.line import DRIVER, LONGEST, WORKER, FarEnd, Reader
 from fairlead.engines.ray.transport import LineTransport, RayTransport
-from tests.engines.contract import Bed, Doing, EngineContract, end_of
+from tests.engines.contract import Bed, Doing, EngineContract, end_of, new_attempts
 from tests.engines.ray.ground import RayBed
 from tests.engines.ray.lines import LONG, SECRETS, line, soon_read
 from tests.engines.ray.troubles import all_end_once
@@ -56,11 +56,15 @@ class TestContractByRay(EngineContract):
     def bed(self, ray_bed: RayBed) -> Bed:
         return ray_bed
 
+    @pytest.fixture
+    def new_bed(self, new_ray_bed: RayBed) -> Bed:
+        return new_ray_bed
+
 
 @pytest.mark.slow
 def test_a_driver_has_a_line_where_there_can_be_one(ray_bed: RayBed, ends: list[FarEnd]) -> None:
     engine = ray_bed.engine()
-    attempt = Attempt(1, 0, 1)
+    attempt, _, _ = new_attempts()
     engine.reconcile([])
     engine.launch([ray_bed.assignment(attempt, Doing.WELL)])
     end_of(ray_bed, engine, attempt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from numpy.random import Generator
 
@@ -16,7 +17,7 @@ from fairlead.engines.interface import (
     Report,
     Started,
 )
-from tests.engines.contract import Doing, reconciled
+from tests.engines.contract import Doing, new_attempts, reconciled
 from tests.engines.ray.ground import RayBed
 
 
@@ -27,9 +28,12 @@ def all_end_once(
     while `trouble`, which says whether there was any, comes at random moments. What is launched and
     acknowledged here is what a service would have in its journal."""
     reconciled(engine, [])
+    first, _, _ = new_attempts()
     waiting = [
         bed.assignment(
-            Attempt(3, task, 1), Doing.BADLY if task % 3 else Doing.SLOW, ("n0", "n1")[task % 2]
+            replace(first, task=task),
+            Doing.BADLY if task % 3 else Doing.SLOW,
+            ("n0", "n1")[task % 2],
         )
         for task in range(count)
     ]

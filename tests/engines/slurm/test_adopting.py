@@ -158,8 +158,9 @@ def test_nobody_jumps_the_queue_and_administrators_may(site: Site) -> None:
         # An administrator's release: it starts where Slurm wants it, and is told.
         mine = site.submit("--nodelist=d1", "--cpus-per-task=8", "--exclude=d2", LONG)
         until(lambda: tasks(shell, mine) == {"waiting": 1})
-        site.root("update", f"JobId={mine}", "ReqNodeList=d3")
         site.root("release", mine)
+        # Only then: a job whose own nodes are free is released to them by Fairlead itself.
+        site.root("update", f"JobId={mine}", "ReqNodeList=d3")
         until(lambda: site.state(mine).startswith("RUNNING"))
         until(lambda: "counts as taken on d3" in site.why(shell, mine))
         until(lambda: running(shell) == {"games": 1, "nobody": 0})

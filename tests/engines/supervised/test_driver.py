@@ -38,7 +38,7 @@ from tests.engines.contract import (
     started,
     wait,
 )
-from tests.engines.local.bed import LocalBed
+from tests.engines.local.bed import LocalBed, leftovers
 
 A, B = Attempt(1, 0, 1), Attempt(1, 1, 1)
 
@@ -77,7 +77,7 @@ def remote_bed(tmp_path: Path) -> Iterator[RemoteBed]:
 
     def gone() -> bool:
         engine.poll()  # an engine goes on with what it has begun when it is asked
-        return not bed.runs(A)
+        return not leftovers(bed.state)
 
     wait(bed, gone)
     bed.close()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.dashboard.assets import served_files
 from fairlead.dashboard.page import FOLDER
-from fairlead.dashboard.served import served_files
 from tests.service.api.stage import Stage
 
 FILES = Path(str(FOLDER))

@@ -13,8 +13,8 @@ import pytest
 
 from fairlead.model.job import Job
 from fairlead.service.api.routes import events
-from fairlead.service.api.seen import as_seen
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.visibility import as_seen
 from fairlead.service.requests import Caller, Role, SubmitJobs
 from fairlead.wire.events import EventKind, ServerEvent
 from tests.engines.world import lasting

@@ -13,7 +13,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.model.values import LONGEST_NAME
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
-from fairlead.service.records.lookup import find, name_for
+from fairlead.service.records.lookup import display_name, find
 from fairlead.service.requests import (
     Caller,
     CancelJob,
@@ -69,7 +69,7 @@ def means(stage: Stage, caller: Caller, name: str) -> int | None:
 def names(stage: Stage, caller: Caller) -> list[str]:
     """What the caller is told of the jobs' names, each of which he then finds by it."""
     records = stage.service.records
-    found = [name_for(records, caller, each) for each in records.jobs.values()]
+    found = [display_name(records, caller, each) for each in records.jobs.values()]
     assert [means(stage, caller, name) for name in found] == list(records.jobs)
     return found
 
@@ -257,7 +257,7 @@ class Old:
 def test_a_journal_of_names_of_the_whole_service_goes_on(tmp_path: Path, snapshot: bool) -> None:
     old = Old(tmp_path / "journal.db", snapshot=snapshot)
     records, vision = old.service.records, Caller("v", Role.TENANT, "vision")
-    assert [name_for(records, ADMIN, each) for each in records.jobs.values()] == [
+    assert [display_name(records, ADMIN, each) for each in records.jobs.values()] == [
         "nightly",
         "done",
         "team/one",
@@ -283,7 +283,7 @@ def test_a_tenants_job_is_found_before_an_old_one_of_just_that_name(tmp_path: Pa
     old.step(PutTenant(ADMIN, Tenant("team")))
     for tenant in ("sales", "team"):
         old.step(SubmitJobs(ADMIN, (job("one", tenant=tenant),)))
-    found = [name_for(records, ADMIN, each) for each in records.jobs.values()]
+    found = [display_name(records, ADMIN, each) for each in records.jobs.values()]
     assert found[2:] == ["/team/one", "sales/one", "team/one"]
     assert [find(records, ADMIN, name) for name in found] == list(records.jobs.values())
     old.service.close()

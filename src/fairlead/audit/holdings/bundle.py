@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlead.audit.holdings.arrays import Held, Party
 from fairlead.audit.holdings.exact import Has
 from fairlead.audit.holdings.exact import better_share as exactly_better
-from fairlead.audit.holdings.held import Held, Party
 from fairlead.model.errors import SolverError
 from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing.analysis.improve import Cap, Room, best

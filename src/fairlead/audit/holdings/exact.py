@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from fairlead.audit.holdings.held import Held, Party
+from fairlead.audit.holdings.arrays import Held, Party
 from fairlead.audit.holdings.whole_tasks import Drawn
 from fairlead.sharing.analysis.improve_exact import Pair, Space, most_of
 from fairlead.sharing.certificate.arrays import Floats, Ints

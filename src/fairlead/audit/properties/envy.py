@@ -9,6 +9,7 @@ import numpy as np
 
 from fairlead.audit.finding import Finding
 from fairlead.audit.holdings import exact
+from fairlead.audit.holdings.arrays import POOLED, Held, hold
 from fairlead.audit.holdings.bundle import (
     SURE,
     Bundles,
@@ -19,7 +20,6 @@ from fairlead.audit.holdings.bundle import (
     whole_part,
 )
 from fairlead.audit.holdings.exact import Has, satisfied
-from fairlead.audit.holdings.held import POOLED, Held, hold
 from fairlead.audit.holdings.slack import shortfall
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import (

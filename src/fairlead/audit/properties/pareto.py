@@ -8,8 +8,8 @@ import numpy as np
 
 from fairlead.audit.finding import Finding
 from fairlead.audit.holdings import exact
+from fairlead.audit.holdings.arrays import POOLED, Held, Party, hold
 from fairlead.audit.holdings.bundle import LARGE
-from fairlead.audit.holdings.held import POOLED, Held, Party, hold
 from fairlead.audit.holdings.slack import shortfall
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import Property, holds, not_applicable, not_found, violated

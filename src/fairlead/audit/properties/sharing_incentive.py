@@ -10,9 +10,9 @@ import numpy as np
 
 from fairlead.audit.finding import Finding
 from fairlead.audit.holdings import exact
+from fairlead.audit.holdings.arrays import Held, Party, hold
 from fairlead.audit.holdings.bundle import Bundles, better_share, machine_bundle, may_hold
 from fairlead.audit.holdings.exact import Has, satisfied
-from fairlead.audit.holdings.held import Held, Party, hold
 from fairlead.audit.holdings.slack import shortfall
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import Property, holds, not_applicable, not_found, violated

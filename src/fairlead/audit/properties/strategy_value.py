@@ -10,8 +10,8 @@ from math import floor
 import numpy as np
 
 from fairlead.audit.finding import Input
+from fairlead.audit.holdings.arrays import Held, hold
 from fairlead.audit.holdings.bundle import LARGE
-from fairlead.audit.holdings.held import Held, hold
 from fairlead.audit.outcome import Outcome, Rule
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import SolverError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
-from fairlead.cli.serving.copied import check_original
+from fairlead.cli.serving.copies import check_original
 from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.plan import Plan, listening
 from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.studies.claims import Verdict
-from fairlead.studies.kept import SCHEMA
-from fairlead.studies.kept import tree as study_tree
+from fairlead.studies.folder import SCHEMA
+from fairlead.studies.folder import tree as study_tree
 from fairlead.studies.page import PAGE, WORDS, heading
 from fairlead.studies.run import Outcome
 from fairlead.studies.study import Study

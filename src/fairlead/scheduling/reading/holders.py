@@ -24,9 +24,10 @@ class Holder:
     amounts: FrozenMap[Fraction]
 
 
-def find_holders(core: Core, slot: int, told: Callable[[str], str] = str) -> list[Holder]:
+def find_holders(core: Core, slot: int, display_name: Callable[[str], str] = str) -> list[Holder]:
     """Finds who holds the machines that are up and could run the job in this slot if they were
-    empty, most tasks first; its own tenant too. `told`: what a reader is told of a job's name."""
+    empty, most tasks first; its own tenant too. `display_name`: what a reader is
+    told of a job's name."""
     state = core.state
     machines = could_run(core, slot)
     held = state.task[tasks_held(state)]
@@ -35,7 +36,7 @@ def find_holders(core: Core, slot: int, told: Callable[[str], str] = str) -> lis
     tasks: dict[str, int] = {}
     amounts: dict[str, list[int]] = {}
     for name, job, count in zip(
-        owner_names(core, jobs, told), jobs.tolist(), counts.tolist(), strict=True
+        owner_names(core, jobs, display_name), jobs.tolist(), counts.tolist(), strict=True
     ):
         tasks[name] = tasks.get(name, 0) + count
         before = amounts.setdefault(name, [0] * len(wanted))

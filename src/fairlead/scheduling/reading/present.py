@@ -256,20 +256,20 @@ def tenants_of(core: Core, jobs: Ints) -> Ints:
     return tenants
 
 
-def owner_names(core: Core, jobs: Ints, told: Callable[[str], str] = str) -> Iterable[str]:
+def owner_names(core: Core, jobs: Ints, display_name: Callable[[str], str] = str) -> Iterable[str]:
     """The tenant's name of the job in each of these slots; where it has no tenant, what the job is
-    `told` to be called."""
+    `display_name` to be called."""
     for j, t in zip(jobs.tolist(), tenants_of(core, jobs).tolist(), strict=True):
         tenant = core.ids.tenant_at.get(t)
-        yield told(core.book.name_of(j)) if tenant is None else tenant.name
+        yield display_name(core.book.name_of(j)) if tenant is None else tenant.name
 
 
 def by_owner(
-    core: Core, jobs: Ints, told: Callable[[str], str] = str
+    core: Core, jobs: Ints, display_name: Callable[[str], str] = str
 ) -> tuple[tuple[str, ...], Ints]:
     """The names of `owner_names`, those of a tenant's jobs as one, and of each job the place of its
     own among them. So that what many jobs have is summed by numpy, and not in turn."""
     tenant = tenants_of(core, jobs).astype(np.int64)
     owner = np.where(tenant >= 0, tenant, -1 - jobs)
     _, first, place = np.unique(owner, return_index=True, return_inverse=True)
-    return tuple(owner_names(core, jobs[first], told)), place
+    return tuple(owner_names(core, jobs[first], display_name)), place

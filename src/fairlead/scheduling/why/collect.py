@@ -55,14 +55,19 @@ MICRO = 10**6
 
 
 def why(
-    state: State, ids: Ids, name: str, told: Callable[[str], str] = str, *, ahead: bool = True
+    state: State,
+    ids: Ids,
+    name: str,
+    display_name: Callable[[str], str] = str,
+    *,
+    ahead: bool = True,
 ) -> Why:
-    """How the job stands and why its waiting tasks wait. Raises InputError if there is none of
-    that name, or no more. `told`: from a job's name to the one that sentences call it by. Not
+    """How the job stands and why its waiting tasks wait. Raises InputError if there is none of that
+    name, or no more. `display_name`: from a job's name to the one that sentences call it by. Not
     `ahead`: who comes first is left out."""
     if name not in ids.jobs:
         raise InputError(f'there is no job "{name}"', "finished jobs are forgotten: check the name")
-    look = _Look(state, ids, ids.jobs[name], told)
+    look = _Look(state, ids, ids.jobs[name], display_name)
     waiting = None if look.unlimited else look.waiting
     standing = [state for state in look.states if state is not TaskState.STOPPING]
     return Why(
@@ -94,8 +99,10 @@ class _Kinds:
 class _Look:
     """One job among the machines as they are now."""
 
-    def __init__(self, state: State, ids: Ids, slot: int, told: Callable[[str], str]) -> None:
-        self.state, self.ids, self.slot, self.told = state, ids, slot, told
+    def __init__(
+        self, state: State, ids: Ids, slot: int, display_name: Callable[[str], str]
+    ) -> None:
+        self.state, self.ids, self.slot, self.display_name = state, ids, slot, display_name
         self.header = self.state.header[0]
         self.job = self.state.job[slot]
         self.there = machines_there(state)
@@ -134,7 +141,7 @@ class _Look:
         return ~np.isin(self.there, [int(self.state.task[t]["machine"]) for t in self.tasks])
 
     def _job(self, slot: int) -> str:
-        return self.told(self.ids.job_at[slot].name)
+        return self.display_name(self.ids.job_at[slot].name)
 
     def machines(self) -> Machines:
         """Each machine counted once."""

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from fairlead.dashboard.served import ServedFile, served_files
+from fairlead.dashboard.assets import ServedFile, served_files
 from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.bodies import receive
 from fairlead.service.api.drawings import Drawings

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.present import Jobs
-from fairlead.service.fairness.causes import Cause, Told, cause_of
+from fairlead.service.fairness.causes import Cause, DisplayName, cause_of
 from fairlead.service.fairness.shortfalls import CLOSE, Measured
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
@@ -41,10 +41,10 @@ class Below:
 
 
 def find_below(
-    core: Core, found: Measured, quarantined: frozenset[str], told: Told = str
+    core: Core, found: Measured, quarantined: frozenset[str], display_name: DisplayName = str
 ) -> tuple[tuple[Below, ...], int]:
-    """Those who are furthest below their fair share, and how many others are. `told`: what a reader
-    is told of jobs' names."""
+    """Those who are furthest below their fair share, and how many others are. `display_name`: what
+    a reader is told of jobs' names."""
     if found.exact is None or not len(found.exact.answer.jobs.tasks):
         return (), 0
     answer, was = found.exact.answer.jobs, found.exact.question
@@ -72,10 +72,10 @@ def find_below(
             continue
         first = waiting[np.argmax((tasks - found.running)[waiting])]
         slot = int(found.slot[first])
-        cause = cause_of(core, beyond, slot, quarantined, told)
+        cause = cause_of(core, beyond, slot, quarantined, display_name)
         whole = int(np.maximum(found.whole[jobs], 0).sum())
         total = float(tasks[jobs].sum())
-        job = told(core.book.name_of(slot))
+        job = display_name(core.book.name_of(slot))
         whose = name if name in found.tenants else job
         listed.append(Below(whose, fair, has, total, whole, job, cause))
     return tuple(listed), max(len(rows) - LISTED, 0)

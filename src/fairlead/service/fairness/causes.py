@@ -18,7 +18,7 @@ from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
-Told = Callable[[str], str]
+DisplayName = Callable[[str], str]
 """From a job's unique name to the one that a reader is told."""
 
 NAMED = 3
@@ -81,11 +81,11 @@ def cause_of(
     beyond: Beyond,
     slot: int,
     quarantined: frozenset[str] = frozenset(),
-    told: Told = str,
+    display_name: DisplayName = str,
 ) -> Cause:
-    """Why tasks of this job do not start, though it is guaranteed more than it has. `told`: what
-    sentences call a job of this name."""
-    why = core.why(core.book.name_of(slot), told, ahead=False)
+    """Why tasks of this job do not start, though it is guaranteed more than it has. `display_name`:
+    what sentences call a job of this name."""
+    why = core.why(core.book.name_of(slot), display_name, ahead=False)
     for reason in why.reasons:
         simple = _SIMPLE.get(type(reason))
         if simple is not None:
@@ -99,7 +99,7 @@ def cause_of(
     if not why.machines.no_room:
         return others
     usable = could_run(core, slot)
-    full = _no_room(core, beyond, slot, usable, told)
+    full = _no_room(core, beyond, slot, usable, display_name)
     if full.kind is CauseKind.PIECES and why.machines.reserved:
         return others
     for reason in why.reasons:
@@ -121,13 +121,15 @@ _SIMPLE = {
 }
 
 
-def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -> Cause:
+def _no_room(
+    core: Core, beyond: Beyond, slot: int, usable: Bools, display_name: DisplayName
+) -> Cause:
     """The `usable` machines are full: of whom?"""
     tasks = Tasks(core)
     there = usable[tasks.machine]
     jobs, stopping = tasks.job[there], tasks.stopping[there]
     if stopping.any():
-        names = _owners(core, *np.unique(jobs[stopping], return_counts=True), told)
+        names = _owners(core, *np.unique(jobs[stopping], return_counts=True), display_name)
         return Cause(
             CauseKind.STOPPING,
             "tasks on machines that it could use are being stopped and have not ended yet:"
@@ -142,7 +144,7 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
     same = (tenants_of(core, slots) == mine) & (mine >= 0)
     others, own = (counts > 0) & ~same, (counts > 0) & same
     waits = "it waits for machines on which"
-    rich = _of_the_rich(core, beyond, slots[others], counts[others], told)
+    rich = _of_the_rich(core, beyond, slots[others], counts[others], display_name)
     if rich and 2 * sum(rich.values()) >= counts[others].sum():
         # The cause is what most of them are.
         words = f"{waits} tasks beyond what is guaranteed run"
@@ -153,7 +155,7 @@ def _no_room(core: Core, beyond: Beyond, slot: int, usable: Bools, told: Told) -
         (own, f"its tenant's other jobs {more}"),
     ):
         if some.any():
-            names = _owners(core, slots[some], counts[some], told)
+            names = _owners(core, slots[some], counts[some], display_name)
             return Cause(CauseKind.OTHER_JOBS, f"{waits} {words}: {_name_most(names)}", names)
     count = int(usable.sum())
     return Cause(
@@ -172,10 +174,10 @@ def _short_names(core: Core, usable: Bools) -> str:
     return text if len(text) <= SHORT else ""
 
 
-def _owners(core: Core, slots: Ints, counts: Ints, told: Told) -> FrozenMap[int]:
+def _owners(core: Core, slots: Ints, counts: Ints, display_name: DisplayName) -> FrozenMap[int]:
     """Counts the tasks of each tenant, or of a job that is its own."""
     found: Counter[str] = Counter()
-    names, place = by_owner(core, slots, told)
+    names, place = by_owner(core, slots, display_name)
     for name, count in zip(names, _summed(place, counts), strict=True):
         found[name] += int(count)
     return FrozenMap(found)
@@ -188,14 +190,14 @@ def _summed(place: Ints, values: Ints | Floats) -> list[float]:
 
 
 def _of_the_rich(
-    core: Core, beyond: Beyond, slots: Ints, counts: Ints, told: Told
+    core: Core, beyond: Beyond, slots: Ints, counts: Ints, display_name: DisplayName
 ) -> FrozenMap[int]:
     """Of these tasks, which are beyond what their jobs are guaranteed, those that are beyond what
     is guaranteed to their tenants in all, too."""
     tasks, share, most = Counter[str](), defaultdict[str, float](float), dict[str, float]()
     some = (counts > 0) & (beyond.share[slots] > 0)
     slots, counts = slots[some], counts[some]
-    names, place = by_owner(core, slots, told)
+    names, place = by_owner(core, slots, display_name)
     spare = np.zeros(len(names))
     spare[place] = beyond.share[slots]  # the same for all of a tenant's
     parts = _summed(place, counts / beyond.scale[slots])

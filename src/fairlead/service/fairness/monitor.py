@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
-from fairlead.service.fairness.causes import Told
+from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser, Answered
 from fairlead.service.fairness.question import question
@@ -126,12 +126,12 @@ class FairnessMonitor:
         core: Core,
         found: Measured,
         quarantined: frozenset[str] = frozenset(),
-        told: Told = str,
+        display_name: DisplayName = str,
         most: int = 100,
     ) -> Audit:
         """Audits who has less than it is guaranteed by what was measured, since when and why.
-        `told`: what a reader is told of jobs' names."""
-        return build_audit(time, core, found, self._since, quarantined, most, told)
+        `display_name`: what a reader is told of jobs' names."""
+        return build_audit(time, core, found, self._since, quarantined, most, display_name)
 
     def measure(self, core: Core) -> Measured:
         """Measures what everybody has beside what the exact allocation gives."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.service.fairness.causes import Told
+from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.fairness.shortfalls import Measured
 from fairlead.wire.fairness import NeverRuns
 
@@ -13,16 +13,18 @@ LISTED = 5
 """So many are listed with a reason, for which all machines are looked at."""
 
 
-def find_never(core: Core, found: Measured, told: Told = str) -> tuple[list[NeverRuns], int]:
-    """The first jobs that can never run with why, and how many others there are. `told`: what a
-    reader is told of jobs' names."""
+def find_never(
+    core: Core, found: Measured, display_name: DisplayName = str
+) -> tuple[list[NeverRuns], int]:
+    """The first jobs that can never run with why, and how many others there are. `display_name`:
+    what a reader is told of jobs' names."""
     rows = np.flatnonzero(found.never)
     listed = []
     for row in rows[:LISTED].tolist():
         name, owner = core.book.name_of(int(found.slot[row])), int(found.owner[row])
-        why = core.why(name, told, ahead=False)
+        why = core.why(name, display_name, ahead=False)
         if why.never:  # machines and limits may be others than when shares were computed
-            called = told(name)
+            called = display_name(name)
             listed.append(
                 NeverRuns(
                     job=called,

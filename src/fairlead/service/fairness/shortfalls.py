@@ -12,7 +12,7 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.present import Jobs, Machines, Tenants, job_slots
-from fairlead.service.fairness.causes import Beyond, Cause, Told, cause_of
+from fairlead.service.fairness.causes import Beyond, Cause, DisplayName, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare, Question
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
@@ -259,10 +259,10 @@ def build_audit(
     since: Mapping[str, int],
     quarantined: frozenset[str],
     most: int,
-    told: Told = str,
+    display_name: DisplayName = str,
 ) -> Audit:
-    """Audits who is short, with causes for the first of them. `told`: what a reader is told of
-    jobs' names."""
+    """Audits who is short, with causes for the first of them. `display_name`: what a reader is told
+    of jobs' names."""
     places = {name: t for t, name in enumerate(found.tenants)}
     everybody = []
     for name, jobs in short_of(found, core).items():
@@ -281,8 +281,8 @@ def build_audit(
         slot = int(found.slot[jobs[0]])
         lacks = int(found.lacks[jobs].sum())
         explained = place < EXPLAINED
-        cause = cause_of(core, beyond, slot, quarantined, told) if explained else None
-        job, lasts = told(core.book.name_of(slot)), since.get(name)
+        cause = cause_of(core, beyond, slot, quarantined, display_name) if explained else None
+        job, lasts = display_name(core.book.name_of(slot)), since.get(name)
         whose = name if name in places else job
         short.append(Short(whose, owed, has, lacks, len(jobs), job, lasts, cause))
     lone = int((found.owner < 0).sum())

@@ -10,7 +10,7 @@ from fairlead.model.words import counted, number, timespan
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.lookup import is_fifo
 from fairlead.service.fairness.below_fair import Below, find_below
-from fairlead.service.fairness.causes import Told
+from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.fairness.history import Point
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.never import find_never
@@ -41,20 +41,20 @@ def shares(
     *,
     jobs: bool = False,
     own: bool = False,
-    told: Told = str,
+    display_name: DisplayName = str,
 ) -> wire.Shares:
     """Everybody's share now and by the exact allocation; of each job too where `jobs`, of those
-    without a tenant where `own`, by the name that the reader is `told`. `found`: what was
+    without a tenant where `own`, by its `display_name`. `found`: what was
     measured."""
     exact = found.exact
-    never, more = find_never(core, found, told)
+    never, more = find_never(core, found, display_name)
     return wire.Shares(
         time=time,
         policy=core.book.scaler.spec,
         exact=None if exact is None else exact.answer.time,
         behind=None if watch is None else _behind(found),
         tenants=[_tenant(found, t, _has_scale(core, found)) for t in range(len(found.tenants))],
-        jobs=_jobs(core, found, told, own=not jobs) if jobs or own else [],
+        jobs=_jobs(core, found, display_name, own=not jobs) if jobs or own else [],
         never=never,
         never_more=more,
     )
@@ -98,7 +98,9 @@ def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
     )
 
 
-def _jobs(core: Core, found: Measured, told: Told, *, own: bool) -> list[wire.JobShareNow]:
+def _jobs(
+    core: Core, found: Measured, display_name: DisplayName, *, own: bool
+) -> list[wire.JobShareNow]:
     exact = None if found.exact is None else found.exact.answer.jobs
     scaled = _has_scale(core, found)
     rows = []
@@ -107,7 +109,7 @@ def _jobs(core: Core, found: Measured, told: Told, *, own: bool) -> list[wire.Jo
         name, owner, scale = core.book.name_of(slot), found.owner[row], float(found.scale[row])
         running, waiting = int(found.running[row]), int(found.waiting[row])
         fair = None if exact is None else exact.of(name)
-        called = told(name)
+        called = display_name(name)
         rows.append(
             wire.JobShareNow(
                 name=called,
@@ -170,19 +172,19 @@ def live_audit(
     watch: FairnessMonitor | None,
     now: Measured,
     quarantined: frozenset[str] = frozenset(),
-    told: Told = str,
+    display_name: DisplayName = str,
 ) -> wire.LiveAudit:
     """Audits who has less than it is guaranteed by what was measured `now`, since when and why;
-    jobs are called what the reader is `told`."""
+    jobs are called by their `display_name`."""
     if watch is None:
         tenants = len(core.ids.tenant_at)
         return wire.LiveAudit(
             time=time, policy=core.book.scaler.spec, tenants=tenants, shortfalls=[],
             problem="nobody computes the exact allocation here",
         )  # fmt: skip
-    found = watch.audit(time, core, now, quarantined, told)
-    below, more_below = find_below(core, now, quarantined, told)
-    never, more_never = find_never(core, now, told)
+    found = watch.audit(time, core, now, quarantined, display_name)
+    below, more_below = find_below(core, now, quarantined, display_name)
+    never, more_never = find_never(core, now, display_name)
     return wire.LiveAudit(
         time=time,
         exact=found.exact,

@@ -17,7 +17,7 @@ from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.lookup import find, name_for
+from fairlead.service.records.lookup import display_name, find
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.requests import (
     Caller,
@@ -102,7 +102,7 @@ def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
 
 def _about(step: Step, caller: Caller, job: JobRecord, *more: str) -> About:
     """The place of a mistake, as the caller is told it."""
-    return ("job", name_for(step.records, caller, job), *more)
+    return ("job", display_name(step.records, caller, job), *more)
 
 
 def _own_jobs(step: Step, limits: Limits, caller: Caller, names: Sequence[str]) -> list[JobRecord]:

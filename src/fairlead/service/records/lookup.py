@@ -42,14 +42,14 @@ def find(records: Records, caller: Caller, key: JobKey) -> JobRecord | None:
     return found[0] if found else None
 
 
-def name_for(records: Records, caller: Caller, job: JobRecord) -> str:
+def display_name(records: Records, caller: Caller, job: JobRecord) -> str:
     """The form of a job's name for this caller, by which he finds this very job: as its tenant
     called it, to the tenant itself always, and to all as long as no other tenant has one of this
     name; else `tenant/name`."""
-    return told_of(records, caller, job.job.tenant, job.called)
+    return display_name_of(records, caller, job.job.tenant, job.called)
 
 
-def told_of(records: Records, caller: Caller, tenant: str | None, called: str) -> str:
+def display_name_of(records: Records, caller: Caller, tenant: str | None, called: str) -> str:
     """The same of a tenant's job, which may be forgotten."""
     if caller.tenant is not None and tenant == caller.tenant:
         return called
@@ -60,7 +60,7 @@ def told_of(records: Records, caller: Caller, tenant: str | None, called: str) -
     return full_name(tenant, called)
 
 
-def told_otherwise(records: Records, caller: Caller) -> Mapping[str, str]:
+def display_names(records: Records, caller: Caller) -> Mapping[str, str]:
     """By unique name, the names that this caller is told, where they differ."""
-    names = ((job.name, name_for(records, caller, job)) for job in records.names.shared())
+    names = ((job.name, display_name(records, caller, job)) for job in records.names.shared())
     return {unique: name for unique, name in names if name != unique}

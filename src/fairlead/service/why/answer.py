@@ -27,7 +27,7 @@ from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import exact_of, measure
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
-from fairlead.service.records.lookup import find, name_for, told_otherwise
+from fairlead.service.records.lookup import display_name, display_names, find
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import Caller, JobKey
 from fairlead.service.why.expected_start import Start, expected_start
@@ -160,7 +160,7 @@ class Taken:
     exact: Answered | None = None
     since: int | None = None  # its tenant is short
 
-    def name_for(self, name: str) -> str:
+    def display_name(self, name: str) -> str:
         """The form of a job's name for the reader."""
         return self.otherwise.get(name, name)
 
@@ -186,7 +186,7 @@ def take(
             f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
             "finished jobs are forgotten after a while: `fairlead jobs` lists the names",
         )
-    name = name_for(records, caller, job)
+    name = display_name(records, caller, job)
     said = WhyJob(
         time=time,
         job=name,
@@ -200,7 +200,7 @@ def take(
     copy = None if job.over or job.cancelled else frozen()
     if copy is None or not copy.has(job.name):
         return Taken(said, None, job.name, {})
-    taken = Taken(said, copy, job.name, told_otherwise(records, caller))
+    taken = Taken(said, copy, job.name, display_names(records, caller))
     if watch is None:
         return taken
     return replace(taken, exact=watch.exact, since=watch.since(job.tenant))
@@ -220,16 +220,16 @@ def explained(taken: Taken, spares: Spares | None = None) -> WhyJob:
     if taken.copy is None:
         return said
     core = taken.copy.core
-    why = core.why(taken.job, taken.name_for)
+    why = core.why(taken.job, taken.display_name)
     said = replace(said, why=why, fair=_fair(core, taken, why))
     if why.waiting != 0:
-        holders = find_holders(core, core.ids.jobs[taken.job], taken.name_for)
+        holders = find_holders(core, core.ids.jobs[taken.job], taken.display_name)
         said = replace(said, holders=tuple(holders))
     if not core.placement.places:
         return said  # what would start it here says nothing of whoever places
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    changes = smallest_changes(core, why, taken.name_for, spares)
+    changes = smallest_changes(core, why, taken.display_name, spares)
     return replace(said, changes=changes, start=start_of(core, why))
 
 
@@ -306,7 +306,7 @@ def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
 
 def _cause(core: Core, taken: Taken) -> Cause:
     beyond = measure(core, taken.exact).beyond(core)
-    return cause_of(core, beyond, core.ids.jobs[taken.job], told=taken.name_for)
+    return cause_of(core, beyond, core.ids.jobs[taken.job], display_name=taken.display_name)
 
 
 def start_of(core: Core, why: Why) -> Start | None:

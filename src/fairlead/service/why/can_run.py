@@ -11,13 +11,13 @@ from fairlead.model.words import counted
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import JobSubmitted
 from fairlead.scheduling.reading.core_copy import FrozenCore
-from fairlead.service.fairness.causes import Told
+from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.why.answer import expected, start_of
 from fairlead.service.why.trial import STAND_IN, decide_fully, nameless
 from fairlead.wire.fairness import CanRun
 
 
-def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
+def can_run(copy: FrozenCore, job: Job, display_name: DisplayName = str) -> CanRun:
     """The fate of the job if it came now: how many of its tasks would start at once, and
     where; of the others why they would wait, and till when. Everybody who comes before it comes
     before it here too. Raises InputError where the job would be refused.
@@ -38,7 +38,7 @@ def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
     where = list(compress(dict.fromkeys(machines)))
     if machines:
         sentences.append(f"{counted(len(machines), 'task')} would start now, on {', '.join(where)}")
-    why = core.why(name, told)
+    why = core.why(name, display_name)
     start = None
     if why.waiting != 0:
         sentences += [str(reason) for reason in why.reasons]

@@ -27,7 +27,7 @@ from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
 from fairlead.scheduling.reading.present import Machines
 from fairlead.scheduling.why.values import Cap, OverLimit, Why, machines
-from fairlead.service.fairness.causes import Told
+from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.why.fewest_ends import Ends, fewest_ends
 from fairlead.service.why.trial import Trials
 
@@ -72,13 +72,13 @@ class Change:
 
 
 def smallest_changes(
-    core: Core, why: Why, told: Told = str, spares: Spares | None = None
+    core: Core, why: Why, display_name: DisplayName = str, spares: Spares | None = None
 ) -> tuple[Change, ...]:
     """One change of each kind that would start a task now, where there is one. `why` is the core's
-    word on the job, of this moment; some of its tasks wait. `told`: what a reader is told of jobs'
-    names. `spares`: copies to be written over."""
+    word on the job, of this moment; some of its tasks wait. `display_name`: what a reader is told
+    of jobs' names. `spares`: copies to be written over."""
     most = min(MOST_TRIALS, max(4, COPIES // max(len(core.ids.jobs), 1)))
-    trials = Trials(core, why.job, most, told, spares)
+    trials = Trials(core, why.job, most, display_name, spares)
     kinds = (_ends, _back, _constraint, _others, _demand, _limit, _machine)
     return tuple(change for kind in kinds for change in kind(trials, why))
 
@@ -126,7 +126,7 @@ def _ends_change(trials: Trials, chosen: list[Ends], starts: int, alike: int) ->
     counts: dict[str, int] = {}
     for ends in chosen:
         for job, _ in ends.tasks:
-            name = trials.told(core.book.name_of(job))
+            name = trials.display_name(core.book.name_of(job))
             counts[name] = counts.get(name, 0) + 1
     where = tuple(core.ids.machine_at[ends.machine].name for ends in chosen)
     total = sum(counts.values())

@@ -14,7 +14,7 @@ from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
 from fairlead.scheduling.reading.core_copy import Spares, freeze
 from fairlead.scheduling.reading.lookup import job_counts, machines_of_job
-from fairlead.service.fairness.causes import Told
+from fairlead.service.fairness.causes import DisplayName
 
 STAND_IN = "fairlead-would-be"
 """The name of the job that stands for a changed one, with more letters where it is taken."""
@@ -35,13 +35,18 @@ def nameless() -> Iterator[None]:
 
 
 class Trials:
-    """So many trials at most, each on a copy of the core as it is; `told`: what a reader is told of
-    jobs' names."""
+    """So many trials at most, each on a copy of the core as it is; `display_name`: what a reader is
+    told of jobs' names."""
 
     def __init__(
-        self, core: Core, job: str, most: int, told: Told = str, spares: Spares | None = None
+        self,
+        core: Core,
+        job: str,
+        most: int,
+        display_name: DisplayName = str,
+        spares: Spares | None = None,
     ) -> None:
-        self.core, self.job, self.told, self._left = core, job, told, most
+        self.core, self.job, self.display_name, self._left = core, job, display_name, most
         self._spares = Spares() if spares is None else spares
         self.slot = core.ids.jobs[job]
         self.counts = job_counts(core, job)

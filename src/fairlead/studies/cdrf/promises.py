@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from fairlead.model.shares import Tasks
 from fairlead.studies.claims import whether
-from fairlead.studies.properties.search import search_table, with_smaller
-from fairlead.studies.properties.shown import (
+from fairlead.studies.properties.report import (
     cells_table,
     inputs_table,
     picture,
     sentence,
     witness_files,
 )
+from fairlead.studies.properties.search import search_table, with_smaller
 from fairlead.studies.properties.whole import (
     BECAUSE,
     CLAIMED,

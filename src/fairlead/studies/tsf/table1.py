@@ -5,6 +5,13 @@ from __future__ import annotations
 from fairlead.studies.claims import Row as Claim
 from fairlead.studies.claims import whether
 from fairlead.studies.properties.inputs import Family
+from fairlead.studies.properties.report import (
+    cells_table,
+    inputs_table,
+    picture,
+    sentence,
+    witness_files,
+)
 from fairlead.studies.properties.rows import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I, Row
 from fairlead.studies.properties.search import (
     Cell,
@@ -15,13 +22,6 @@ from fairlead.studies.properties.search import (
     with_smaller,
 )
 from fairlead.studies.properties.search import Table as Judged
-from fairlead.studies.properties.shown import (
-    cells_table,
-    inputs_table,
-    picture,
-    sentence,
-    witness_files,
-)
 from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1

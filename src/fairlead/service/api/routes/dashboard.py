@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from fairlead.dashboard.served import PAGE
+from fairlead.dashboard.assets import PAGE
 from fairlead.model.errors import Mistake
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.refusal import RefusalError

@@ -17,7 +17,6 @@ from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST, SCANNED, Cursor, Filter, Limit, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import RequestContext
-from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.streams.feed import (
     FRAMES,
@@ -27,8 +26,9 @@ from fairlead.service.api.streams.feed import (
     before,
     earlier,
 )
+from fairlead.service.api.visibility import as_seen
 from fairlead.service.journal.entry import Entry
-from fairlead.service.records.lookup import told_of
+from fairlead.service.records.lookup import display_name_of
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
@@ -303,7 +303,7 @@ def _names_of(
     though they be forgotten."""
 
     def of(tenant: str | None, called: str, since: int) -> _Job:
-        name = told_of(view.records, caller, tenant, called)
+        name = display_name_of(view.records, caller, tenant, called)
         mine = may_see(view, caller, tenant)
         return _Job(name, tenant or name, mine, since)
 

@@ -25,13 +25,13 @@ from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
 from fairlead.service.api.streams.standing import get_core
 from fairlead.service.api.submission import job_tried
-from fairlead.service.fairness.causes import Told
-from fairlead.service.records.lookup import find, name_for, told_otherwise
+from fairlead.service.fairness.causes import DisplayName
+from fairlead.service.records.lookup import display_name, display_names, find
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
+from fairlead.service.why.allocation import draw_present
 from fairlead.service.why.answer import Taken, apart, explained, take
 from fairlead.service.why.can_run import can_run as try_job
-from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, live_input_of, take_present
 from fairlead.wire.errors import ErrorKind
@@ -103,16 +103,16 @@ async def can_run(context: Enter) -> Response:
     asked = await context.read_body(CanRunAsked)
     async with context.api.heavy_places.place(context.who):
         job = job_tried(asked, context.caller.tenant, context.api.settings)
-        copy, told = await context.read(
+        copy, display_name = await context.read(
             lambda view: _get_copy(view, context.caller, job), long=True
         )
-        found = await context.api.aside(try_job, copy, job, told)
+        found = await context.api.aside(try_job, copy, job, display_name)
     return context.answer(found)
 
 
 async def allocation(context: Enter) -> Response:
     """The exact allocation of what is present, as it is drawn."""
-    names = await context.read(lambda view: told_otherwise(view.records, context.caller))
+    names = await context.read(lambda view: display_names(view.records, context.caller))
     found = await context.api.drawings.newest(names, lambda: _draw(context, names))
     return context.answer(found)
 
@@ -137,7 +137,7 @@ async def _draw(context: Enter, names: Mapping[str, str]) -> LiveAllocation:
             return LiveAllocation(time=now, problem=str(error))
 
 
-def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, Told]:
+def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, DisplayName]:
     """A copy of the core to try the job on, and what the caller is told of jobs' names. Raises
     RefusalError where the caller may not ask for the tenant, of whose limits the answer tells."""
     core, tenant = get_core(view), job.tenant
@@ -145,7 +145,7 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
         raise RefusalError(ErrorKind.FORBIDDEN, "this token may not ask for that tenant")
     if tenant is not None and tenant not in view.records.tenants:
         raise InputError(f'there is no tenant "{tenant}"')
-    otherwise = told_otherwise(view.records, caller)  # the records go on, and this is for a thread
+    otherwise = display_names(view.records, caller)  # the records go on, and this is for a thread
     return freeze(core), lambda name: otherwise.get(name, name)
 
 
@@ -182,7 +182,7 @@ def _get_input(
         kind: [_about_job(view, caller, text) for text in texts] if kind in OF_JOBS else texts
         for kind, texts in asked.items()
     }
-    otherwise = told_otherwise(view.records, caller)
+    otherwise = display_names(view.records, caller)
     present = take_present(core, otherwise)
     tenants = {job.tenant for job in present.jobs}
     mine = {tenant: may_see(view, caller, tenant) for tenant in tenants}
@@ -199,7 +199,7 @@ def _about_job(view: ServiceView, caller: Caller, text: str) -> str:
     for job, what in _parts(text):
         record = find(view.records, caller, job)
         if record is not None:
-            text = name_for(view.records, caller, record) + what
+            text = display_name(view.records, caller, record) + what
             break
     for job, _ in _parts(text):
         with suppress(InputError):  # nobody is told a name that may be several jobs

@@ -19,11 +19,11 @@ from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import is_below, may_see
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, JobName, Limit, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
+from fairlead.service.api.visibility import as_seen
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.lookup import find, name_for
+from fairlead.service.records.lookup import display_name, find
 from fairlead.service.requests import (
     Caller,
     CancelJob,
@@ -252,7 +252,7 @@ def counts_of(counts: tuple[int, ...]) -> TaskCounts:
 
 def row_of(view: ServiceView, caller: Caller, record: JobRecord) -> Row:
     """Copies what everybody may see of a job."""
-    name = name_for(view.records, caller, record)
+    name = display_name(view.records, caller, record)
     return Row(
         record.id,
         name,

@@ -29,8 +29,8 @@ from fairlead.service.api.queries import (
     read_rank,
 )
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
+from fairlead.service.api.visibility import as_seen
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.records.people import Quarantine as Rest
 from fairlead.service.requests import DrainMachine, DrainMachines

@@ -24,9 +24,9 @@ from fairlead.service.api.queries import (
     read_rank,
 )
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.strict import meant_by_all, refuse_names
+from fairlead.service.api.visibility import as_seen
 from fairlead.service.requests import PutTenant as Put
 from fairlead.service.requests import PutTenants as PutAll
 from fairlead.wire.errors import ErrorKind

@@ -18,7 +18,7 @@ from fairlead.service.fairness import to_wire
 from fairlead.service.fairness.causes import CauseKind
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import Measured
-from fairlead.service.records.lookup import find, told_otherwise
+from fairlead.service.records.lookup import display_names, find
 from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import BelowFair, LiveAudit, NeverRuns, Shares, Shortfall
@@ -55,7 +55,7 @@ class Standing:
             self.measured,
             jobs=jobs,
             own=own,
-            told=self._told,
+            display_name=self._told,
         )
 
     def audit(self) -> LiveAudit:
@@ -100,7 +100,7 @@ def take_standing(
         copy=get_copy(view, spares),
         watch=None if view.watch is None else view.watch.frozen(),
         resting=frozenset(name for name, one in machines if one.quarantine is not None),
-        otherwise=told_otherwise(view.records, caller),
+        otherwise=display_names(view.records, caller),
     )
 
 

@@ -9,8 +9,8 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.values import FrozenMap
+from fairlead.service.why.allocation import draw_present
 from fairlead.service.why.as_live import LiveInput
-from fairlead.service.why.drawn import draw_present
 
 
 def present(cluster: Cluster, *jobs: Job) -> LiveInput:

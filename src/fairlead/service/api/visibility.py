@@ -1,12 +1,12 @@
-"""Leaves out of an answer what its reader may not see, by the list of `wire.seen`."""
+"""Leaves out of an answer what its reader may not see, by the list of `wire.visibility`."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
 from fairlead.service.requests import Caller, Role
-from fairlead.wire.seen import LIST, Seen
 from fairlead.wire.shape import ResponseBody
+from fairlead.wire.visibility import LIST, Seen
 
 R = TypeVar("R", bound=ResponseBody)
 

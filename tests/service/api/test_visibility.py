@@ -16,7 +16,7 @@ from fairlead.model.machine import Machine
 from fairlead.wire.events import ServerEvent
 from fairlead.wire.route import STREAM, Route
 from fairlead.wire.routes import ROUTES
-from fairlead.wire.seen import LIST
+from fairlead.wire.visibility import LIST
 from tests.engines.world import Fate
 from tests.service.api.stage import Stage, job, stream
 from tests.service.api.test_access import BODIES, IN_PATHS
