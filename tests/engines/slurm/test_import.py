@@ -181,7 +181,7 @@ def test_a_command_that_is_absent_is_one_sentence() -> None:
 def test_a_command_that_fails_says_what_it_said() -> None:
     with pytest.raises(EngineError, match=r"ls /nowhere failed: .*No such file"):
         run(("ls", "/nowhere"))
-    with pytest.raises(AwayError, match="^sleep 9 has no answer after 0.01 s: slurmctld or munge"):
+    with pytest.raises(AwayError, match=r"^sleep 9 has no answer after 0\.01 s: slurmctld"):
         run(("sleep", "9"), 0.01)
 
 

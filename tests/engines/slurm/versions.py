@@ -67,8 +67,8 @@ WAIT = {"array", "waits", "cpus-per-gpu", "excluded", "held", "many"}
 """Those that wait, or of which elements do."""
 
 YEAR = 525_600
-"""Minutes that backfill gives a job where its partition has no limit; the main scheduler gives none,
-and which of the two starts a job is chance."""
+"""Minutes that backfill gives a job where its partition has no limit. The main scheduler gives
+none, and which of the two starts a job is chance."""
 
 VOLATILE = ("number", "array", "started", "ended", "priority", "comment", "reason")
 """Of a job, what is another each time."""
