@@ -41,11 +41,12 @@ sys.stderr.write("\\nmodules:" + json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
-def imported(code: str, directory: Path) -> set[str]:
-    """The modules that the code imports, into an interpreter of its own."""
+def imported(*codes: str, into: Path) -> set[str]:
+    """The modules that the codes import, one after another in an interpreter of their own, in this
+    folder."""
     done = subprocess.run(
-        [sys.executable, "-c", PROBE.format(code=code)],
-        cwd=directory,
+        [sys.executable, "-c", PROBE.format(code="\n".join(codes))],
+        cwd=into,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         encoding="utf-8",
@@ -73,32 +74,34 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("options", ["", "--json", "--csv", "--quiet", "--policy drf"])
-def test_small_allocate_imports_only_what_it_needs(options: str, directory: Path) -> None:
-    modules = imported(command(f"allocate cluster.yaml {options}"), directory)
+def test_small_allocate_imports_only_what_it_needs(directory: Path) -> None:
+    ways = ("", "--json", "--csv", "--quiet", "--policy drf")
+    modules = imported(*(command(f"allocate cluster.yaml {each}") for each in ways), into=directory)
     assert tops(modules) <= ALLOWED
     assert sorted(SLOW & modules) == []
 
 
-@pytest.mark.parametrize("line", ["explain train cluster.yaml", "compare cluster.yaml", "demo"])
-def test_other_small_commands_import_no_more(line: str, directory: Path) -> None:
-    modules = imported(command(line), directory)
-    assert tops(modules) <= ALLOWED
+def test_other_small_commands_import_no_more(directory: Path) -> None:
+    lines = ("explain train cluster.yaml", "compare cluster.yaml", "demo")
+    assert tops(imported(*map(command, lines), into=directory)) <= ALLOWED
 
 
 @pytest.mark.parametrize("code", ["import fairlead", command("--version"), command("--help")])
 def test_what_shares_nothing_imports_nothing_heavy(code: str, directory: Path) -> None:
-    assert tops(imported(code, directory)) == {"fairlead"}
+    assert tops(imported(code, into=directory)) == {"fairlead"}
 
 
 def test_a_service_is_planned_without_what_it_runs_with(directory: Path) -> None:
     """`serve --detach` waits for another process that loads all of it."""
-    assert tops(imported("import fairlead.cli.serving.plan", directory)) <= {"fairlead", "yaml"}
+    assert tops(imported("import fairlead.cli.serving.plan", into=directory)) <= {
+        "fairlead",
+        "yaml",
+    }
 
 
 def test_checking_a_proof_never_meets_what_made_it(directory: Path) -> None:
-    imported(command("allocate cluster.yaml --proof proof.json"), directory)
-    modules = imported(command("verify cluster.yaml proof.json"), directory)
+    imported(command("allocate cluster.yaml --proof proof.json"), into=directory)
+    modules = imported(command("verify cluster.yaml proof.json"), into=directory)
     made_it = ("problem", "compile", "filling", "solvers", "mechanisms", "policies")
     assert sorted(modules & {f"fairlead.sharing.{part}" for part in made_it}) == []
     assert not tops(modules) & {"highspy", "scipy", "clarabel"}

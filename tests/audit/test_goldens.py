@@ -259,6 +259,7 @@ def _case(start: str) -> tuple[str, Input, str]:
     return name, what, policy
 
 
+@pytest.mark.deep
 def test_two_df_is_envy_free_in_64_percent_of_the_enumeration_of_three_resources_of_3() -> None:
     # Section 6.1 of k-DF, C = 3: every combination, each orbit once with its part. The closed
     # forms are held against what Fairlead allocates in tests/papers/test_kdf.py.

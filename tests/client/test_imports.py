@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.answering import Answer, answering
-from tests.test_imports import imported, tops
+from tests.test_imports import command, imported, tops
 
 HEAVY = {
     *("numba", "numpy", "scipy", "highspy", "clarabel", "matplotlib", "pyarrow", "pandas"),
@@ -25,22 +25,23 @@ ssl.SSLContext.load_default_certs = ssl.SSLContext.load_verify_locations = None
 """Reading certificates, which takes long and is of no use without TLS, fails from here on."""
 
 
-@pytest.mark.parametrize("line", ["jobs --all", "jobs --json", "machines", "tenants", "token list"])
-def test_a_command_that_asks_the_service_imports_no_more_than_it_needs(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+LINES = ("jobs --all", "jobs --json", "machines", "tenants", "token list")
+
+
+def test_commands_that_ask_the_service_import_no_more_than_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = b'{"jobs": [], "machines": [], "tenants": [], "tokens": []}'
     monkeypatch.setenv("FAIRLEAD_TOKEN", "t")
     with answering(lambda _: Answer(body=body)) as (url, asked):
-        words = [*line.split(), "--url", url]
-        code = NO_CERTIFICATES + f"from fairlead.cli.main import main\nassert main({words!r}) == 0"
-        modules = imported(code, tmp_path)
-    assert len(asked) == 1
+        commands = [command(f"{line} --url {url}") for line in LINES]
+        modules = imported(NO_CERTIFICATES, *commands, into=tmp_path)
+    assert len(asked) == len(LINES)
     assert sorted((HEAVY | ONLY_FOR_SCREENS) & tops(modules)) == []
     assert not any(name.startswith("fairlead.service.") for name in modules)
 
 
 def test_the_names_of_the_client_cost_nothing_until_they_are_used(tmp_path: Path) -> None:
-    assert tops(imported("import fairlead.client", tmp_path)) == {"fairlead"}
+    assert tops(imported("import fairlead.client", into=tmp_path)) == {"fairlead"}
     errors = "from fairlead.client import ServiceError"
-    assert tops(imported(errors, tmp_path)) == {"fairlead"}
+    assert tops(imported(errors, into=tmp_path)) == {"fairlead"}

@@ -1,11 +1,12 @@
-"""Prints the kernels that Python calls and `warm` left out: a process of its own, in which nothing
-else was compiled."""
+"""Prints the kernels that Python calls and `warm` left out under each rule: a process of its own,
+in which nothing else was compiled."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import inspect
+import os
 import pkgutil
 import sys
 from types import ModuleType
@@ -43,14 +44,23 @@ def called() -> dict[str, Any]:
     return found
 
 
+def missing(placement: str) -> list[str]:
+    """What is left out by a rule."""
+    warm(lambda _done, _total: None, placement)
+    return sorted(name for name, function in called().items() if not function.overloads)
+
+
 def main() -> None:
-    """Warms by the rule that the command line names."""
-    functions = called()
-    sys.stdout.write(f"called {len(functions)}\n")
-    warm(lambda _done, _total: None, sys.argv[1])
-    for name, function in sorted(functions.items()):
-        if not function.overloads:
-            sys.stdout.write(f"missing {name}\n")
+    """Warms by each of the rules that the command line names, in a fork: by one after the other
+    the second would find what the first has compiled."""
+    print("called", len(called()), flush=True)  # noqa: T201
+    for placement in sys.argv[1:]:
+        if not os.fork():
+            for name in missing(placement):
+                print(f"{placement}: missing {name}", flush=True)  # noqa: T201
+            os._exit(0)
+        _, status = os.wait()
+        assert status == 0, placement
 
 
 if __name__ == "__main__":

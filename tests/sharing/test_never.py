@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from random import Random
 
 import pytest
@@ -59,6 +60,12 @@ EVERY = [
 ]
 
 
+@cache
+def without_any(rule: str, tasks: Tasks) -> fairlead.Allocation:
+    """What all have where no job is that can never run."""
+    return fairlead.allocate(CLUSTER, WORKS, rule, tasks)
+
+
 @pytest.mark.parametrize("kind", REASONS)
 @pytest.mark.parametrize(("rule", "tasks"), EVERY, ids=str)
 def test_a_job_that_can_never_run_takes_nothing_and_says_why(
@@ -69,7 +76,7 @@ def test_a_job_that_can_never_run_takes_nothing_and_says_why(
         with pytest.raises(InputError, match="tasks together"):
             fairlead.allocate(CLUSTER, [*WORKS, lost], rule, tasks)
         return
-    without = fairlead.allocate(CLUSTER, WORKS, rule, tasks)
+    without = without_any(rule, tasks)
     found = fairlead.allocate(CLUSTER, [*WORKS, lost], rule, tasks)
     assert found.job(lost.name).tasks == found.job(lost.name).share == 0
     assert f"job {lost.name} can never run: {reason}." in found.sentences()

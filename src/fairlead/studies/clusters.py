@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairlead.audit.finding import Input
 from fairlead.simulation.traces.backlog import as_input
-from fairlead.simulation.traces.build import every_nth_machine
+from fairlead.simulation.traces.build import every_nth_machine, in_batches, part_of
 from fairlead.simulation.traces.registry import load
 from fairlead.simulation.workload import Workload
 from fairlead.studies.study import Setting
@@ -27,10 +27,18 @@ def alibaba_files(setting: Setting) -> tuple[str, str]:
 
 
 def alibaba(
-    files: tuple[str, str], *, nth: int = 1, options: Mapping[str, str] | None = None
+    files: tuple[str, str],
+    *,
+    nth: int = 1,
+    pods: int | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> Workload:
-    """All pods waiting at time 0, on every so many-th of the nodes of each kind."""
+    """All pods, or so many of the first, waiting at time 0, on every so many-th of the nodes of
+    each kind."""
     work = load(files, options={"arrivals": "backlog", **(options or {})})
+    if pods is not None:
+        first = part_of(next(work.batches()), 0, pods)
+        work = replace(work, batches=in_batches(first), jobs=pods, tasks=int(first.tasks.sum()))
     return every_nth_machine(work, nth) if nth > 1 else work
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
     from fairlead.client.places import Place
-    from fairlead.wire.jobs import Task
+    from fairlead.wire.jobs import Task, TaskCounts
 
 LOOK = 0.2
 """Seconds between two looks at whether all jobs are over."""
@@ -103,7 +103,7 @@ def _amounts(work: Workload, units: list[int]) -> dict[str, str]:
 def _wait(client: Client, service: SpawnProcess, until: float) -> None:
     """Waits until all jobs are over, or for this moment."""
     left, since = -1, time.monotonic()
-    while (waits := sum(job.tasks.waiting + job.tasks.running for job in client.jobs())) > 0:
+    while (waits := sum(_to_do(job.tasks) for job in client.jobs())) > 0:
         if time.time() >= until:
             return
         if waits != left:
@@ -111,6 +111,11 @@ def _wait(client: Client, service: SpawnProcess, until: float) -> None:
         if service.exitcode is not None or time.monotonic() > since + PATIENCE:
             raise InternalError(f"the study's service stopped with {left} tasks to do")
         time.sleep(LOOK)
+
+
+def _to_do(tasks: TaskCounts) -> int:
+    """Tasks that are not over, on their way to a machine and away from it, too."""
+    return tasks.waiting + tasks.launched + tasks.running + tasks.stopping
 
 
 def _spans(tasks: Iterable[Task], begun: float, faster: float) -> Floats:

@@ -71,11 +71,10 @@ def least(state: State, jobs: list[int], *machines: int) -> int:
 
 def takes(state: State, j: int, machines: Sequence[int]) -> bool:
     """Does any of the machines take a task of the job?"""
-    return any(
-        (state.demand[j] <= state.room[m]).all()
-        and not (state.needs[j] & ~state.satisfies[m]).any()
-        for m in machines
-    )
+    there = list(machines)
+    room = (state.demand[j] <= state.room[there]).all(axis=1)
+    terms = ((state.needs[j] & ~state.satisfies[there]) == 0).all(axis=1)
+    return bool((room & terms).any())
 
 
 @pytest.mark.parametrize(("machines", "words"), [(12, 1), (12, 2), (150, 1), (150, 2)])

@@ -217,7 +217,7 @@ def smallest_sets(world: World, kinds: set[Kind]) -> list[frozenset[Kind]]:
 @pytest.mark.parametrize("chunk", range(4))
 def test_the_first_reason_is_one_that_has_to_change(chunk: int, cases: int) -> None:
     asked = 0
-    for number in range(chunk, 36 * cases, 4):
+    for number in range(chunk, 28 * cases, 4):
         world = drawn(number)
         why = lived(world).why("job")
         if why.waiting == 0 or why.never:

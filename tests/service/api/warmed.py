@@ -1,5 +1,6 @@
-"""Prints what is compiled after `warm` when every route is asked, of a new service and of one that
-found a journal: a process of its own, in which nothing else was compiled."""
+"""Prints what is compiled after `warm` when every route is asked, of a new service and, where it
+changes something, of one that found its journal: a process of its own, in which nothing else was
+compiled."""
 
 from __future__ import annotations
 
@@ -48,11 +49,13 @@ def main() -> None:
             prepare(stage, route)
             assert ask(stage, route, "root").status == route.status, route.name
             stage.step()
+            asked += 1
+            if route.method == "GET":
+                continue  # it left nothing in the journal
             settings = stage.service.settings
             stage.service.close()
             recover(stage, settings)
             recover(stage, Settings(policy="drf", tenants=settings.tenants))
-            asked += 1
     sys.stdout.write(f"routes {asked}\n")
     for name, count in sorted((signatures() - before).items()):
         sys.stdout.write(f"{name} {count}\n")

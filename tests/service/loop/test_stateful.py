@@ -225,5 +225,5 @@ STARTED = Happening.STARTED
 
 def test_every_accepted_task_runs_to_one_recorded_result(cases: int) -> None:
     run_state_machine_as_test(
-        Rules, settings=settings(max_examples=25 * cases, stateful_step_count=30, deadline=None)
+        Rules, settings=settings(max_examples=15 * cases, stateful_step_count=30, deadline=None)
     )

@@ -6,22 +6,29 @@ tests beside this one judge by what the check makes of the solver's own proof.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count, islice
 from random import Random
 
 import pytest
 
 from tests.reference.policies import POLICIES
-from tests.sharing.certificate.adversary import attempts, draw, sell
+from tests.sharing.certificate.adversary import Fair, attempts, draw, sell
+
+
+def inputs(policy: str) -> Iterator[tuple[int, Random, Fair]]:
+    """Inputs on which something is shared, each with its seed and what goes on drawing from it."""
+    for seed in count():
+        random = Random(f"{policy} {seed}")
+        fair = draw(policy, random)
+        if fair is not None:
+            yield seed, random, fair
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_is_mended_until_it_is_believed_gives_the_fair_shares(policy: str, cases: int) -> None:
     tried = believed = 0
-    for seed in range(6 * cases):
-        random = Random(f"{policy} {seed}")
-        fair = draw(policy, random)
-        if fair is None:
-            continue
+    for seed, random, fair in islice(inputs(policy), 3 * cases):
         assert fair.is_sold_by(fair.proof), seed
         sales = sell(fair, attempts(fair, random))
         assert sales.frauds == [], seed

@@ -27,6 +27,9 @@ from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords, telling
 from fairlead.simulation.workload import Floats, Ints, Workload
 
+TOGETHER = 4096
+"""Of so many tasks sinks are told at a time."""
+
 
 def run_ideal(
     workload: Workload,
@@ -89,7 +92,8 @@ class _Run:
         self.present = np.zeros(len(instance.machine), np.bool_)
         self.room = _room(instance, kind, ties, self.weights, self.scale)
         self.follow = self.room if isinstance(self.room, Follow) else None
-        if not self.room.stays and any(sink.wants_tasks for sink in sinks):
+        self._tells_tasks = any(sink.wants_tasks for sink in sinks)
+        if not self.room.stays and self._tells_tasks:
             raise InputError(
                 f"under {kind.value} tasks move, so there is no machine to tell of each",
                 "leave the records of tasks out",
@@ -104,6 +108,7 @@ class _Run:
         self._stale = False  # who is there, or where, has changed since all were weighed
         self._over: list[tuple[int, int]] = []  # (job, when)
         self._closed: dict[int, Job] = {}
+        self._left: list[tuple[int, ...]] = []  # of each task that left: as in TaskRecords
 
     def all(self, bar: Bar) -> int:
         """Everything that happens; the time of the last event. The bar hears of tasks placed."""
@@ -138,6 +143,7 @@ class _Run:
             for change in self.room.decide():
                 self._change(change)
             bar.update(self.placed - before)
+        self._tell_tasks()
         self._tell_jobs()
         return self.now
 
@@ -290,21 +296,24 @@ class _Run:
         return There(self.there, self.present, self.scale, self.weights.weight)
 
     def _tell_task(self, launch: Launch, *, lost: bool = False) -> None:
-        if not self.room.stays:
+        if not self._tells_tasks:
             return
-        one = TaskRecords(
-            job=np.array([launch.job]),
-            task=np.array([launch.task]),
-            attempt=np.array([launch.attempt]),
-            machine=self.instance.machine[[launch.machine]],
-            waiting_since=np.array([launch.since]),
-            start=np.array([launch.start]),
-            end=np.array([self.now]),
-            lost=np.array([lost]),
-        )
+        machine = int(self.instance.machine[launch.machine])
+        times = (launch.since, launch.start, self.now)
+        self._left.append((launch.job, launch.task, launch.attempt, machine, *times, lost))
+        if len(self._left) == TOGETHER:
+            self._tell_tasks()
+
+    def _tell_tasks(self) -> None:
+        """Tells of the tasks that left their machines since this was done last."""
+        if not self._left:
+            return
+        job, task, attempt, machine, since, start, end, lost = np.array(self._left, np.int64).T
+        self._left.clear()
+        records = TaskRecords(job, task, attempt, machine, since, start, end, lost == 1)
         for sink in self.sinks:
             if sink.wants_tasks:
-                sink.tasks(one)
+                sink.tasks(records)
 
     def _tell_jobs(self) -> None:
         rows = [(job, when, self._closed[job]) for job, when in self._over]

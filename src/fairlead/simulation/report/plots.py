@@ -88,10 +88,15 @@ def draw_plot(
         FigureCanvasAgg(figure)
         draw(figure)
         figure.draw_without_rendering()  # finds the places of all, once for both files
-        figure.set_layout_engine("none")
+        # With "none" there would be a placeholder, for which each file is drawn twice.
+        figure.set_layout_engine(None)
         png, svg = io.BytesIO(), io.StringIO()
         figure.savefig(
-            png, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}
+            png,
+            format="png",
+            dpi=RESOLUTION,
+            facecolor="white",
+            pil_kwargs={"compress_level": 0},  # it is made small with few shades
         )
         # The resolution is that of what an SVG holds as an image: clouds of many points.
         figure.savefig(

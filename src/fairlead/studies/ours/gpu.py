@@ -46,6 +46,8 @@ KINDS = (CPU_ONLY, PART, WHOLE, SEVERAL, NAMED)
 """Of pods; those that name GPU models are of another kind as well."""
 UNTIL = 200 * 3600 * SECOND
 TENTH, FORTIETH = 10, 40
+FEW_PODS = 2000
+"""Of a quick run."""
 SPEED = 300
 """Recorded arrivals, so many times as fast: every tenth node is full for a time."""
 
@@ -56,13 +58,15 @@ class Case(NamedTuple):
     policy: str
     files: tuple[str, str]
     nth: int
+    pods: int | None = None  # all
 
 
 def run(setting: Setting) -> Findings:
     """Shares the nodes exactly, and simulates the pods as they came."""
     files = alibaba_files(setting)
-    exact = [Case(p, files, FORTIETH if setting.quick else 1) for p in POLICIES.values()]
-    runs = [Case(p, files, FORTIETH if setting.quick else TENTH) for p in LED.values()]
+    few = (FORTIETH, FEW_PODS)
+    exact = [Case(p, files, *(few if setting.quick else (1,))) for p in POLICIES.values()]
+    runs = [Case(p, files, *(few if setting.quick else (TENTH,))) for p in LED.values()]
     got = dict(zip(POLICIES, setting.spread(parts_of_kinds, exact), strict=True))
     waits = dict(zip(LED, setting.spread(waits_of_teams, runs), strict=True))
     relative = {
@@ -103,7 +107,7 @@ def run(setting: Setting) -> Findings:
 def parts_of_kinds(case: Case) -> list[float]:
     """The mean over the jobs of each kind of their tasks, in parts of what each could run on all
     nodes that hold it."""
-    given = backlog(alibaba(case.files, nth=case.nth), endless=True)
+    given = backlog(alibaba(case.files, nth=case.nth, pods=case.pods), endless=True)
     # A policy's own scale may be another: TSF's counts what fits, whoever may use it.
     alone = [one.alone for one in allocate(given.cluster, given.jobs, "tsf").jobs]
     found = allocate(given.cluster, given.jobs, case.policy)
@@ -118,7 +122,7 @@ def parts_of_kinds(case: Case) -> list[float]:
 def waits_of_teams(case: Case) -> list[float]:
     """The mean wait of the pods of each team until they start, in seconds."""
     options = {"arrivals": "recorded", "speed": str(SPEED)}
-    work = in_teams(alibaba(case.files, nth=case.nth, options=options))
+    work = in_teams(alibaba(case.files, nth=case.nth, pods=case.pods, options=options))
     kept = Kept(tasks=False)
     simulate(work, policy=case.policy, sinks=(kept,), options=Options(until=UNTIL))
     jobs = kept.jobs_kept

@@ -25,6 +25,8 @@ SIX_HOURS = 6 * 3600 * SECOND
 """Between two distances; of a quick run all."""
 DAY = 4 * SIX_HOURS
 FIFTH, EIGHTIETH = 5, 80
+FEW_PODS = 1500
+"""Of a quick run; they are more than its nodes hold."""
 TENANTS = 20
 SEEDS, ONE = tuple(range(1, 11)), (1,)
 TABLE_II, FEW = tuple(range(20)), (0,)
@@ -41,6 +43,7 @@ class Large(NamedTuple):
     seed: int
     files: tuple[str, str]
     nth: int
+    pods: int | None
     until: int
 
 
@@ -54,7 +57,7 @@ class Small(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Runs every rule on both workloads."""
     seeds, few = (ONE, FEW) if setting.quick else (SEEDS, TABLE_II)
-    size = (EIGHTIETH, SIX_HOURS) if setting.quick else (FIFTH, DAY)
+    size = (EIGHTIETH, FEW_PODS, SIX_HOURS) if setting.quick else (FIFTH, None, DAY)
     files = alibaba_files(setting)
     large = [Large(rule, seed, files, *size) for rule in RULES for seed in seeds]
     small = [Small(rule, seed) for rule in RULES for seed in few]
@@ -111,7 +114,7 @@ def distance(case: Large) -> float:
     """The mean distance from the exact shares over a day, or what is asked of it, in percent of a
     unit of share."""
     options = {"tenants": str(TENANTS), "seed": str(case.seed)}
-    work = alibaba(case.files, nth=case.nth, options=options)
+    work = alibaba(case.files, nth=case.nth, pods=case.pods, options=options)
     measured = Distances(SIX_HOURS)
     told = Options(until=case.until, advise=SIX_HOURS)
     simulate(work, placement=case.rule, sinks=(measured,), options=told)

@@ -27,9 +27,9 @@ from fairlead.studies.study import About, Findings, Setting
 SEED = 1
 INPUTS, FEW = 200, 2
 """Of each family, for all policies."""
-ENDLESS, FEW_ENDLESS = 400, 8
+ENDLESS, FEW_ENDLESS = 400, 4
 """Of each family, for the policies of Table I: jobs never run out of tasks, as in the paper."""
-TRIES, FEW_TRIES = 60, 6
+TRIES, FEW_TRIES = 60, 3
 """Allocations to spend on making each witness smaller: the inputs are small as they are."""
 
 TOO_FEW = "a search may find nothing, and so many inputs are few"
