@@ -233,7 +233,11 @@ def test_who_asks_for_more_than_it_was_given_whole_is_not_judged_yet() -> None:
     for job, tasks in (("many", 20), ("train", 5)):  # the one has not even what it asked for
         live.step(ChangeJob(Caller(), job, tasks), seconds=1)
         said = live.stand().audit().behind
-        assert said == (None if job == "many" else "exact shares are being computed: 1 job that waits is not judged yet")
+        assert said == (
+            None
+            if job == "many"
+            else "exact shares are being computed: 1 job that waits is not judged yet"
+        )
 
 
 def test_labels_that_change_are_noticed_where_a_job_asks_for_them() -> None:
