@@ -32,12 +32,12 @@ PATIENCE = 120.0
 """Seconds until a test gives up."""
 
 
-def get(url: str, **more: Any) -> httpx2.Response:
-    return httpx2.get(url, **{"timeout": PATIENCE, "verify": NOBODY} | more)
+def get(url: str, verify: ssl.SSLContext = NOBODY, **more: Any) -> httpx2.Response:
+    return httpx2.get(url, timeout=PATIENCE, verify=verify, **more)
 
 
 def post(url: str, **more: Any) -> httpx2.Response:
-    return httpx2.post(url, **{"timeout": PATIENCE, "verify": NOBODY} | more)
+    return httpx2.post(url, timeout=PATIENCE, verify=NOBODY, **more)
 
 
 @pytest.fixture(scope="module")
