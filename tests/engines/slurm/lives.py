@@ -6,6 +6,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -149,10 +150,9 @@ class Life(Faulty):
     def _step(self) -> None:
         """A step of the service, which may be killed in it."""
         try:
-            self._ask()
+            with suppress(EngineError):
+                self._ask()
             self.engine.go_round()
-        except EngineError:
-            pass
         except KilledError:
             self._note("the service is killed")
             self.engine.close()

@@ -13,7 +13,8 @@ from fairlead.cli.main import main
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.demands import NotUnderstoodError, matches, request_of
 from fairlead.engines.slurm.importing import translate
-from fairlead.engines.slurm.reading.commands import COMMANDS, load, run
+from fairlead.engines.slurm.reading import commands
+from fairlead.engines.slurm.reading.commands import COMMANDS, AwayError, ask, load, run
 from fairlead.engines.slurm.reading.parse import gres, mebibytes, parse, slim
 from fairlead.engines.slurm.reading.values import Gres, Picture, SlurmJob
 from fairlead.engines.slurm.translation import translate as translate_picture
@@ -180,6 +181,8 @@ def test_a_command_that_is_absent_is_one_sentence() -> None:
 def test_a_command_that_fails_says_what_it_said() -> None:
     with pytest.raises(EngineError, match=r"ls /nowhere failed: .*No such file"):
         run(("ls", "/nowhere"))
+    with pytest.raises(AwayError, match=r"^sleep 9 has no answer after 0\.01 s: slurmctld"):
+        run(("sleep", "9"), 0.01)
 
 
 def test_the_files_read_back_as_the_same_values(tmp_path: Path, picture: Picture) -> None:
@@ -189,9 +192,15 @@ def test_the_files_read_back_as_the_same_values(tmp_path: Path, picture: Picture
     assert (cluster, jobs) == (result.cluster, result.jobs)
 
 
-def test_an_empty_list_with_an_error_is_no_cluster_without_jobs() -> None:
+def test_an_empty_list_with_an_error_is_no_cluster_without_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What `squeue --json` of 22.05 says, with exit code 0, where slurmctld does not answer."""
     error = {"description": "Failed while looking for jobs", "source": "slurm_load_jobs"}
     outputs = {**load(SAVED), "jobs.json": json.dumps({"errors": [error], "jobs": []})}
-    with pytest.raises(InputError, match=r"holds an error instead of jobs: .*Failed while looking"):
+    with pytest.raises(InputError, match="holds no jobs: Slurm says Failed while looking"):
         parse(outputs)
+    files = {command: name for name, command in COMMANDS.items()}
+    monkeypatch.setattr(commands, "run", lambda command, _: outputs[files[command]])
+    with pytest.raises(AwayError, match="Failed while looking"):  # a service asks again
+        ask()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.engines.interface import Attempt, Cause, Ended, Lost
+from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost
 from fairlead.engines.slurm.placing import ends, rounds
 from fairlead.engines.slurm.placing.batch import claim
 from fairlead.engines.slurm.placing.folder import Folder
@@ -63,9 +63,9 @@ def _look_for_no_claims(patch: pytest.MonkeyPatch) -> None:
 
 BUGS: tuple[tuple[Callable[[pytest.MonkeyPatch], None], int], ...] = (
     (_keep_permits, 5),
-    (_do_not_wait_for_nodes, 3),
+    (_do_not_wait_for_nodes, 46),
     (_believe_numbers, 10),
-    (_believe_codes, 20),
+    (_believe_codes, 1),
     (_look_for_no_claims, 14),
 )
 """Each with a life in which it shows."""
@@ -137,3 +137,27 @@ def test_a_claim_in_the_comment_of_another_user_gives_nobody_a_turn(tmp_path: Pa
     (process,) = model.processes.values()
     assert process.attempt == str(one)
     assert jobs[number].state != "RUNNING"
+
+
+def test_nobody_waits_for_a_slurm_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command hangs for 50 seconds where munge is away: whoever asks the engine hears at once."""
+    model = SlurmModel()
+    engine = Placer(
+        tmp_path / "state", "fair", 1, model, lambda: Allowance(100),
+        threaded=False, clock=lambda: model.now,
+    )  # fmt: skip
+    engine.reconcile([])
+    with monkeypatch.context() as hanging:
+        model.kill()
+        engine.go_round()
+        with pytest.raises(EngineError):
+            engine.poll()
+        hanging.delattr(SlurmModel, "read")
+        with pytest.raises(EngineError):
+            engine.reconcile([])
+    model.begin()
+    engine.go_round()
+    engine.reconcile([])
+    assert list(engine.poll()) == []

@@ -68,11 +68,11 @@ def test_nodes_are_asked_for_as_the_version_has_them(
 ) -> None:
     asked = []
 
-    def run(command: tuple[str, ...]) -> str:
+    def run(command: tuple[str, ...], _: float) -> str:
         asked.append(command)
         if command[0] == "sacctmgr":
             raise EngineError("no slurmdbd")
-        return "slurm-wlm 24.11.5\n" if "--version" in command else "{}"
+        return "slurm-wlm 24.11.5\n" if "--version" in command else '{"nodes": [], "jobs": []}'
 
     monkeypatch.setattr(commands, "run", run)
     ask()

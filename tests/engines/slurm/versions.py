@@ -66,6 +66,10 @@ JOBS: Mapping[str, tuple[str, ...]] = {
 WAIT = {"array", "waits", "cpus-per-gpu", "excluded", "held", "many"}
 """Those that wait, or of which elements do."""
 
+YEAR = 525_600
+"""Minutes that backfill gives a job where its partition has no limit. The main scheduler gives
+none, and which of the two starts a job is chance."""
+
 VOLATILE = ("number", "array", "started", "ended", "priority", "comment", "reason")
 """Of a job, what is another each time."""
 
@@ -122,6 +126,7 @@ def seen(outputs: Mapping[str, str]) -> dict[str, Any]:
     jobs: dict[str, list[dict[str, Any]]] = {}
     for job in picture.jobs:
         row = {name: value for name, value in asdict(job).items() if name not in VOLATILE}
+        row["minutes"] %= YEAR
         jobs.setdefault(job.name, []).append(row)
     for rows in jobs.values():
         rows.sort(key=lambda row: (row["state"], row["element"]))

@@ -165,11 +165,14 @@ class Placer:
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self._ready = False
         self._check_begun()
+        with self._lock:
+            if self._failure is not None:  # whoever calls is not to wait for what is away
+                raise EngineError(str(self._failure))
         with self._rounds_lock, self._lock, _disk_trouble():
             self._owner = max(owner, self._owner)
             self._folder.take(self._owner)
             never = self._rounds.find(expected)
-            self._failure, self._ready = None, True
+            self._ready = True
         self._todo.set()
         return never
 
@@ -196,16 +199,30 @@ class Placer:
             self._thread.join()
 
     def go_round(self, reading: bool = True) -> None:
-        """Makes a round. Where it fails, `poll` raises what it was."""
+        """Makes a round. Where it fails, `poll` raises what it was, and so does `reconcile`, until
+        Slurm has been read again."""
         with self._rounds_lock:
             if not self._ready:
-                return
+                return self._look_again()
             try:
                 with _disk_trouble():
                     self._folder.check(self._owner)
                     self._rounds.go_round(reading)
             except EngineError as error:
                 self._failure = error
+        return None
+
+    def _look_again(self) -> None:
+        """Looks whether Slurm answers again, where it did not."""
+        if self._failure is None:
+            return
+        failure = None
+        try:
+            self._controller.read()
+        except EngineError as error:
+            failure = error
+        with self._lock:
+            self._failure = failure
 
     def _go_on(self) -> None:
         due = time.monotonic()

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairlead.engines.interface import EngineError
+from fairlead.engines.slurm.reading.parse import NoAnswerError, check_answer
 from fairlead.model.errors import InputError
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
@@ -30,11 +31,21 @@ SINCE: Mapping[str, tuple[str, ...]] = {"nodes.json": ("scontrol", "show", "node
 
 FIRST = "22.05"
 
+SHORT = "partitions.txt"
+"""The first one that slurmctld is asked for, and a short table."""
+
+EMPTY = 10_000
+"""An error for an answer is shorter: it is seen before the next command waits as long in vain."""
+
 OPTIONAL = frozenset({"accounts.txt"})
 """Outputs that a cluster without slurmdbd does not have."""
 
 PATIENCE = 60
-"""Seconds that a command may take. What slurmctld takes with very many jobs was not measured."""
+"""Seconds that a command may take."""
+
+FIRST_ANSWER = 30
+"""Seconds until a short answer, by which it is seen that Slurm is there: three times what its
+commands wait for it by themselves, but where munge is away they try for 50 before they say so."""
 
 PASSING = (
     *("Unable to contact slurm controller", "Socket timed out", "temporarily"),
@@ -54,13 +65,14 @@ def passes(said: str) -> bool:
     return any(each in said for each in PASSING)
 
 
-def run(command: tuple[str, ...]) -> str:
-    """A command's output. Raises EngineError, in a sentence, where it is absent or fails."""
+def run(command: tuple[str, ...], patience: float = PATIENCE) -> str:
+    """A command's output. Raises EngineError, in a sentence, where it is absent, or fails, or takes
+    longer than this."""
     # Long lists of an array's elements are written out, not cut; times are not local.
     environment = {**os.environ, "SLURM_BITSTR_LEN": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
-            command, capture_output=True, check=False, timeout=PATIENCE, env=environment
+            command, capture_output=True, check=False, timeout=patience, env=environment
         )
     except FileNotFoundError as error:
         raise EngineError(
@@ -68,7 +80,10 @@ def run(command: tuple[str, ...]) -> str:
             " give saved outputs with --from"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise AwayError(f"{' '.join(command)} took more than {PATIENCE} s") from error
+        raise AwayError(
+            f"{' '.join(command)} has no answer after {patience:g} s: slurmctld or munge is away,"
+            " or busy"
+        ) from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
         last = said.splitlines()[-1] if said else "it says nothing"
@@ -79,7 +94,7 @@ def run(command: tuple[str, ...]) -> str:
 
 def setting(name: str) -> str:
     """A setting of the cluster's slurm.conf. Raises EngineError and InputError."""
-    said = run(("scontrol", "show", "config"))
+    said = run(("scontrol", "show", "config"), FIRST_ANSWER)
     found = re.search(rf"^{name}\s*=\s*(\S+)", said, re.MULTILINE)
     if found is None:
         raise InputError(f"`scontrol show config` has no {name}", "is it Slurm's scontrol?")
@@ -100,7 +115,12 @@ def ask(optional: bool = True) -> dict[str, str]:
         if name in OPTIONAL and not optional:
             continue
         try:
-            outputs[name] = run(command_for(name, outputs.get("version.txt", "")))
+            command = command_for(name, outputs.get("version.txt", ""))
+            outputs[name] = run(command, FIRST_ANSWER if name == SHORT else PATIENCE)
+            if len(outputs[name]) < EMPTY:
+                check_answer(outputs, name)
+        except NoAnswerError as error:
+            raise AwayError(str(error)) from error
         except EngineError as error:
             if name not in OPTIONAL or isinstance(error, AwayError):
                 raise

@@ -44,6 +44,9 @@ LEAST: Mapping[str, tuple[str, str]] = {
 }
 """What a job may want at least of a node, by `sbatch`'s words: the fields of jobs, and of nodes."""
 
+ROWS: Mapping[str, str] = {"nodes.json": "nodes", "jobs.json": "jobs"}
+"""The outputs that are JSON, and where their rows are."""
+
 RECORDED = ("22.05", "24.11", "26.05")
 """The versions whose outputs were recorded, and are read."""
 
@@ -64,6 +67,10 @@ _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 _PARTITION = re.compile(r"^PartitionName=(\S+) .*\bState=(\S+)", re.MULTILINE)
 
 
+class NoAnswerError(InputError):
+    """Slurm's command took an error for an answer, and wrote it down instead of one."""
+
+
 def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
     """The cluster that these outputs show. `known`: rows of jobs that were read before, and what
     was made of them; it becomes that of these rows. Raises InputError with the output that is none.
@@ -74,7 +81,7 @@ def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
             f"version.txt says {version or 'nothing'}, and only Slurm {listing(RECORDED)} are read",
             "the shapes of its JSON differ between versions, and no other one was tried",
         )
-    jobs = _rows(outputs, "jobs.json", "jobs")
+    jobs = _rows(outputs, "jobs.json")
     clusters = {str(row["cluster"]) for row in jobs if row.get("cluster")}
     associations = tuple(_associations(outputs.get("accounts.txt", "")))
     clusters = clusters or {each.cluster for each in associations}
@@ -87,7 +94,7 @@ def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
     return Picture(
         version=version,
         cluster=cluster,
-        nodes=tuple(map(_node, _rows(outputs, "nodes.json", "nodes"))),
+        nodes=tuple(map(_node, _rows(outputs, "nodes.json"))),
         jobs=tuple(map(_job, jobs)) if known is None else _changed(jobs, known),
         associations=tuple(each for each in associations if each.cluster == cluster),
         closed=frozenset(
@@ -120,9 +127,8 @@ def _changed(rows: Sequence[Row], known: Known) -> tuple[SlurmJob, ...]:
 def slim(outputs: Mapping[str, str]) -> dict[str, str]:
     """The outputs with no more of nodes and jobs than is read: no commands, folders or comments."""
     slimmed = dict(outputs)
-    kinds = (("nodes.json", "nodes", NODE_FIELDS), ("jobs.json", "jobs", JOB_FIELDS))
-    for name, key, fields in kinds:
-        rows = _rows(outputs, name, key)
+    for name, fields in (("nodes.json", NODE_FIELDS), ("jobs.json", JOB_FIELDS)):
+        key, rows = ROWS[name], _rows(outputs, name)
         kept = [{field: row[field] for field in fields if field in row} for row in rows]
         lines = ",\n".join(json.dumps(row) for row in kept)
         slimmed[name] = f'{{"{key}": [\n{lines}\n]}}\n'
@@ -136,7 +142,14 @@ def _slim_job(value: dict[str, Any]) -> Any:
     return {field: value[field] for field in READ_FIELDS if field in value}
 
 
-def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
+def check_answer(outputs: Mapping[str, str], name: str) -> None:
+    """Raises NoAnswerError where this one is an error instead of rows."""
+    if name in ROWS:
+        _rows(outputs, name)
+
+
+def _rows(outputs: Mapping[str, str], name: str) -> Sequence[Row]:
+    key = ROWS[name]
     try:
         # Most of what a job's row has is not read: of many, the rest would take gigabytes.
         tree = json.loads(outputs[name], object_hook=_slim_job if key == "jobs" else plain)
@@ -146,10 +159,8 @@ def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
             f"{name} holds no JSON with {key}", "save what Slurm's command writes, as it is"
         ) from error
     if errors:  # then the list is empty, and the command says that all is well
-        raise InputError(
-            f"{name} holds an error instead of {key}: {json.dumps(errors)[:200]}",
-            "ask again when Slurm answers",
-        )
+        said = "; ".join(str(each.get("description") or each.get("error")) for each in errors)
+        raise NoAnswerError(f"{name} holds no {key}: Slurm says {said}", "ask again later")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{name} holds no list of {key}", "save what Slurm writes, as it is")
     needed = NODE_FIELDS[0] if key == "nodes" else JOB_FIELDS[0]
