@@ -135,6 +135,8 @@ def ask(optional: bool = True) -> dict[str, str]:
 
 def load(folder: Path) -> dict[str, str]:
     """All saved outputs. Raises InputError with the file that is missing and its command."""
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", "`fairlead import slurm --save` makes one")
     outputs: dict[str, str] = {}
     for name in COMMANDS:
         try:
