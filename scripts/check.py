@@ -80,7 +80,11 @@ def steps(parts: Sequence[str] = tuple(PARTS), pytest: Sequence[str] = ()) -> li
         Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting"),
         Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter"),
         Step("imports", imports, "import directions"),
-        Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),
+        Step(
+            "types",
+            (sys.executable, "scripts/check_types.py", "--no-error-summary"),
+            "types (mypy, strict)",
+        ),
         Step("kernels", (sys.executable, "scripts/compile.py", "tests"), "compiles all"),
         Step("+".join(parts), tests, purpose, needs="kernels", shown=True),
     ]

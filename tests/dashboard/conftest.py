@@ -28,6 +28,9 @@ NO_MORE = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Each address that a test opens would have a new process, which takes longer than the page.
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
 )
 """What a browser does of its own is no part of the page."""
 
@@ -64,9 +67,10 @@ def first_page(first_context: BrowserContext) -> Page:
 @pytest.fixture
 def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page]]:
     """Opens addresses, the first one in the page that the tests of a file share, or `apart` as each
-    other one in a context of its own; at the end nothing was said on the console, nothing was
-    thrown, no dialog was shown, and no other host was asked. `expected`: how what the browser
-    itself says of requests that fail begins, where some are to fail."""
+    other one in a context of its own, or `beside` the first one, signed in as it is; at the end
+    nothing was said on the console, nothing was thrown, no dialog was shown, and no other host was
+    asked. `expected`: how what the browser itself says of requests that fail begins, where some are
+    to fail."""
     wrong: list[str] = []
     contexts: list[BrowserContext] = []
     listening: list[Callable[[], None]] = []
@@ -78,9 +82,12 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
         dark: bool = False,
         expected: str | None = None,
         apart: bool = False,
+        beside: bool = False,
     ) -> Page:
         page = first_page
-        if apart or listening:
+        if beside:
+            page = first_page.context.new_page()
+        elif apart or listening:
             contexts.append(browser.new_context(reduced_motion="reduce"))
             page = contexts[-1].new_page()
         page.set_viewport_size({"width": width, "height": HIGH})
@@ -109,6 +116,8 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
             page.remove_listener("dialog", on_dialog)
             page.remove_listener("pageerror", on_error)
             page.remove_listener("request", on_request)
+            if beside:
+                page.close()
 
         page.on("console", on_console)
         page.on("dialog", on_dialog)

@@ -77,7 +77,8 @@ def test_nobody_stays_more_than_2n_below_its_optimum() -> None:
 def starving(reserve_after: int | None, each: int = 100) -> Counter[str]:
     """All that runs after an hour on four machines of 1 CPU, where tasks of half a CPU came first
     and end one by one, and tasks of a whole one wait. Later tasks take `each` seconds."""
-    core = Core([CPU], policy="tsf", options=Options(reserve_after=reserve_after), checked=True)
+    # Not checked: that takes most of the time, and whole worlds are checked elsewhere.
+    core = Core([CPU], policy="tsf", options=Options(reserve_after=reserve_after))
     events: list[Event] = [MachineJoined(0, Machine(f"m{i}", {"cpu": 1})) for i in range(4)]
     events.append(JobSubmitted(0, Job("small", {"cpu": Fraction(1, 2)})))
     events.append(JobSubmitted(SECOND, Job("large", {"cpu": 1})))

@@ -1,4 +1,4 @@
-"""A hundred inputs of the search in every gate, always the same ones, and the search itself."""
+"""Inputs of each kind of the search in every gate, always the same ones, and the search itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.search.real import REAL
 from tests.search.searches import Turn
 from tests.vopr.running import Failure
 
-EACH = 5  # of a kind, times --cases
+EACH = 3  # of a kind, times --cases
 LARGEST = 150  # jobs
 
 

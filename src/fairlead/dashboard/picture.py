@@ -115,8 +115,8 @@ def _tenant(
 def _choose_tenants(
     cluster: Cluster, jobs: Sequence[Job], own: Mapping[str, Sequence[JobShare]]
 ) -> dict[str, None]:
-    """The tenants that are drawn by themselves, in the order of the input: with the greatest parts
-    of what there is."""
+    """The tenants that are drawn by themselves: with the greatest parts of what there is. By their
+    names, as the page of a service has them: so a tenant has the same colour in both."""
     total = _total(cluster.machines)
     part = {
         job.name: max(
@@ -126,7 +126,7 @@ def _choose_tenants(
     }
     held = {name: sum(job.tasks * part[job.name] for job in each) for name, each in own.items()}
     most = sorted(held, key=lambda name: -held[name])[:MOST_TENANTS]
-    return dict.fromkeys(name for name in own if name in set(most))
+    return dict.fromkeys(sorted(most))
 
 
 def _levels(allocation: Allocation, story: Rising, kinds: Kinds) -> list[Tree]:

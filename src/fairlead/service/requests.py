@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from fairlead.model.errors import Mistake
@@ -207,28 +207,37 @@ class Wrong(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It was done, and is durable. `seq`: the last entry of the journal by then."""
+    """It was done, and is durable. `seq`: the last entry of the journal by then; `seconds`: of
+    processor time that it took to see what comes of it."""
 
     value: SubmittedJobs | CancelledJobs | int | None
     seq: int
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Nothing was done, and nothing changed; a text is a single mistake. UNAVAILABLE alone may
-    leave it open whether the request will be done after all (`unknown`)."""
+    leave it open whether the request will be done after all (`unknown`). `seconds`: of processor
+    time that it took to see that."""
 
     wrong: Wrong
     mistakes: tuple[Mistake, ...]
     unknown: bool
+    seconds: float = field(default=0.0, compare=False)
 
     def __init__(
-        self, wrong: Wrong, mistakes: str | Iterable[Mistake], unknown: bool = False
+        self,
+        wrong: Wrong,
+        mistakes: str | Iterable[Mistake],
+        unknown: bool = False,
+        seconds: float = 0.0,
     ) -> None:
         many = (Mistake(mistakes),) if isinstance(mistakes, str) else tuple(mistakes)
         object.__setattr__(self, "wrong", wrong)
         object.__setattr__(self, "mistakes", many)
         object.__setattr__(self, "unknown", unknown)
+        object.__setattr__(self, "seconds", seconds)
 
     @property
     def what(self) -> str:

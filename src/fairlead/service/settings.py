@@ -22,6 +22,7 @@ class Limits:
     jobs_per_tenant: int = 100_000  # that are not over
     tasks_per_tenant: int = 1_000_000  # of these
     tasks_per_job: int = 1_000_000
+    terms_per_tenant: int = 10_000  # of the constraints of these jobs, each that differs
     jobs_per_request: int = 10_000
     jobs: int = 1_000_000  # that are known, those that are over too
     tasks: int = 10_000_000  # of these

@@ -254,7 +254,7 @@ def test_a_planted_reward_for_a_lie_is_found(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("family", [Family.GENERAL, Family.POOLS])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_lie_is_found_under_tsf(family: Family, seed: int, cases: int) -> None:
     for number in range(cases):
         finding = searched(instance(family, seed, number), "tsf", trials=16, seed=seed)
@@ -266,7 +266,8 @@ def test_no_lie_is_found_under_tsf(family: Family, seed: int, cases: int) -> Non
 
 
 def test_the_same_seed_gives_the_same_finding() -> None:
-    assert searched(FORCED, "cdrf", seed=7) == searched(FORCED, "cdrf", seed=7)
+    first, again = (searched(FORCED, "cdrf", trials=16, seed=7) for _ in range(2))
+    assert first == again
 
 
 def test_no_more_lies_are_told_than_asked_for_beside_the_smallest() -> None:
@@ -288,7 +289,7 @@ def test_a_lie_about_one_machine_is_always_tried() -> None:
         ),
         (Tenant("t0"), Tenant("t1", weight=3), Tenant("t2", weight=2), Tenant("t3")),
     )
-    for seed in range(4):
+    for seed in range(2):
         finding = searched(what, "cdrf", trials=1, seed=seed)
         assert "it may use m1 and m2" in witness_of(finding).sentence
         assert "of the smallest lies were tried" in finding.note

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -38,6 +39,14 @@ def test_every_table_grows_and_keeps_what_is_in_it() -> None:
         table = getattr(state, name)
         assert len(table) == 2 * len(before)
         assert (table[: len(before)] == before).all()
+
+
+def test_what_kernels_were_handed_is_freed() -> None:
+    state = State([0])
+    happen.join(state.handle)
+    before = ref(state.needs)
+    state.widen(2)
+    assert before() is None
 
 
 def test_every_array_of_the_state_has_a_name_and_a_kind() -> None:

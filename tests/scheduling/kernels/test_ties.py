@@ -39,7 +39,7 @@ def _sign(kinds: Ints, a: Ints, b: Ints, under: Ints, size: int) -> int:
 
 def test_the_sign_of_a_sum_of_fractions_is_that_of_the_exact_sum(cases: int) -> None:
     random, signs = Random(1), set()
-    for _ in range(3000 * cases):
+    for _ in range(1500 * cases):
         terms: list[tuple[int, int, int, int]] = []
         most = 2 ** random.choice((2, 3, 5, 8, 20, 31, 40, 52))
         for _ in range(random.randint(0, 6)):
@@ -114,7 +114,7 @@ def test_scores_that_are_one_double_are_told_apart() -> None:
 @pytest.mark.parametrize("rule", ["best-fit", "worst-fit", "alignment", "scarce-last"])
 def test_drawn_machines_are_chosen_as_fractions_choose(rule: str, cases: int) -> None:
     random = Random(2)
-    for _ in range(20 * cases):
+    for _ in range(10 * cases):
         capacity: list[tuple[int, int, int]] = []
         free: list[tuple[int, int, int]] = []
         for _ in range(random.randint(2, 5)):

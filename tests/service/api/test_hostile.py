@@ -163,7 +163,7 @@ def test_a_body_is_refused_where_it_becomes_too_long_and_not_read_on() -> None:
         parts = [next(given) for _ in range(1000)]
         answer = stage.ask("POST", "/v1/jobs", headers=JSON, chunks=parts)
         assert (answer.status, answer.headers["connection"]) == (413, "close")
-        assert stage.app.api.held == 0
+        assert not stage.app.api.held
 
 
 def test_too_much_at_once_is_put_off() -> None:
@@ -171,7 +171,37 @@ def test_too_much_at_once_is_put_off() -> None:
         answer = stage.ask("POST", "/v1/jobs", body=b"x" * 2000)
         assert (answer.status, answer.kind) == (503, "unavailable")
         assert "retry-after" in answer.headers
-        assert stage.app.api.held == 0
+        assert not stage.app.api.held
+
+
+def test_one_tenant_does_not_take_the_room_of_all_bodies() -> None:
+    limits = ApiSettings(threads=False, tenant_bodies_bytes=1000, bodies_bytes=10_000)
+    with Stage(settings=limits) as stage:
+        answer = stage.ask("POST", "/v1/jobs", body=b"x" * 2000)
+        assert (answer.status, answer.kind) == (429, "too_many")
+        assert not stage.app.api.held
+
+
+def test_who_showed_no_token_sends_no_more_than_a_head() -> None:
+    with Stage() as stage:
+        body = b'{"token": "%s"}' % (b"x" * stage.app.api.settings.head_bytes)
+        answer = stage.ask("POST", "/v1/session", body=body, headers=JSON, token=None)
+        assert (answer.status, answer.kind) == (413, "too_large")
+
+
+def test_mistakes_are_counted_where_there_are_too_many_to_tell() -> None:
+    with Stage() as stage:
+        answer = stage.ask("POST", "/v1/cancel", body={"jobs": [1] * 2000})
+        assert (answer.status, answer.kind) == (422, "invalid")
+        assert b"2000 values are not what they are to be" in answer.body
+
+
+@pytest.mark.parametrize(("path", "values"), [("/v1/cancel", 100_002), ("/v1/jobs", 500_002)])
+def test_a_body_of_more_values_than_anybody_needs_is_not_read(path: str, values: int) -> None:
+    with Stage() as stage:
+        body = b'{"jobs": [%s]}' % b",".join([b"1"] * values)
+        answer = stage.ask("POST", path, body=body, headers=JSON)
+        assert (answer.status, answer.kind) == (413, "too_large")
 
 
 PATHS = [

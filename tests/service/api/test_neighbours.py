@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 
 from fairlead.service.api.neighbours.connection import Connections, guarded
 from fairlead.service.api.neighbours.handshakes import AT_ONCE, GONE_AT_ONCE, Handshakes, Listener
+from fairlead.service.api.neighbours.limits import CHANGING
 from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.precedence import Ahead
@@ -185,6 +186,15 @@ def test_what_is_sent_by_who_took_too_much_is_not_even_read_while_others_ask() -
         assert stage.get("/v1/me", "sales").status == 200
         assert stage.ask("POST", "/v1/jobs", "vision", long).status == 429
         assert stage.ask("POST", "/v1/jobs", "sales", long).status == 400
+
+
+def test_a_request_costs_its_sender_what_it_took_the_loop_and_not_what_its_jobs_would() -> None:
+    slow = ApiSettings(changing_rate=1e-9, changing_burst=CHANGING * 1.5, refusal_seconds=0)
+    with Stage(settings=slow) as stage:
+        odd = job("j", "vision") | {"demand": {f"r{n}": 1 for n in range(3000)}}
+        assert stage.ask("POST", "/v1/jobs", "vision", {"jobs": [odd]}).status == 422
+        assert stage.get("/v1/me", "sales").status == 200
+        assert stage.ask("POST", "/v1/jobs", "vision", {"jobs": [job("k")]}).status == 429
 
 
 def test_for_one_handshake_too_many_the_oldest_of_its_address_ends() -> None:

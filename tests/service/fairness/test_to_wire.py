@@ -9,6 +9,7 @@ from fairlead.service.fairness.interface import Answered
 from fairlead.service.fairness.to_wire import history, live_audit, measure_shares, shares
 from fairlead.service.journal.memory import MemoryStore
 from fairlead.service.loop.loop import Service
+from fairlead.service.requests import Caller, ChangeJob
 from fairlead.service.settings import Settings
 from tests.engines.fake import FakeEngine
 from tests.service.fairness.at_once import AtOnce
@@ -216,3 +217,41 @@ def test_who_is_not_judged_yet_is_not_cleared() -> None:
     adviser.held = True
     live.drain("m1")
     assert "machines, weights or limits are others" in str(live.stand().audit().behind)
+
+
+def test_who_asks_for_more_than_it_was_given_whole_is_not_judged_yet() -> None:
+    adviser = Held()
+    live = Live(MACHINES, TENANTS, adviser=adviser)
+    live.submit(
+        runs("train", {"cpu": 2}, tenant="vision", tasks=1),
+        runs("many", {"cpu": 2}, tenant="language", tasks=9),
+    )
+    for _ in range(3):
+        live.step(seconds=1)
+    assert live.stand().audit().behind is None
+    adviser.held = True
+    for job, tasks in (("many", 20), ("train", 5)):  # the one has not even what it asked for
+        live.step(ChangeJob(Caller(), job, tasks), seconds=1)
+        said = live.stand().audit().behind
+        assert said == (
+            None
+            if job == "many"
+            else "exact shares are being computed: 1 job that waits is not judged yet"
+        )
+
+
+def test_labels_that_change_are_noticed_where_a_job_asks_for_them() -> None:
+    adviser = Held()
+    live = Live(
+        [Machine(f"m{i}", {"cpu": 4}, {"zone": "east"}) for i in (1, 2)], TENANTS, adviser=adviser
+    )
+    live.submit(runs("train", {"cpu": 2}, tenant="vision", tasks=9, where="zone = east"))
+    for _ in range(3):
+        live.step(seconds=1)
+    adviser.held = True
+    changes: list[dict[str, str]] = [{"zone": "east", "rack": "1"}, {"zone": "west"}]
+    for labels in changes:  # nobody asks for a rack
+        live.world.join(Machine("m2", {"cpu": 4}, labels))
+        live.step(seconds=1)
+        said = str(live.stand().audit().behind)
+        assert ("machines, weights or limits are others" in said) == ("rack" not in labels)

@@ -274,6 +274,35 @@ def test_limits_of_a_tenant() -> None:
     stage.submit(job("w", 10, tenant="b"))
 
 
+def test_constraints_of_a_tenant_have_so_many_terms_and_others_theirs() -> None:
+    limits = Limits(terms_per_tenant=3)
+    stage = Stage(settings=Settings(limits=limits, tenants=(Tenant("a"), Tenant("b"))))
+    stage.step()
+    stage.submit(job("x", tenant="a", where="p != 1, q != 1", exclude=["c"]))
+    more = SubmitJobs(ADMIN, (job("y", tenant="a", prefer="r != 1", prefer_for=1),))
+    refused = stage.refused(more)
+    assert refused.wrong is Wrong.TOO_MANY
+    assert "4 different terms, and 3 is the most" in refused.what
+    stage.submit(job("y", tenant="a", where="q != 1"))
+    stage.submit(job("z", tenant="b", where="r != 1"))
+    stage.step(CancelJob(ADMIN, "x"))
+    assert isinstance(stage.step(more)[0], Refused)  # its name is taken
+    stage.submit(job("w", tenant="a", prefer="r != 1", prefer_for=1))
+
+
+def test_it_is_said_how_long_a_request_took_whatever_becomes_of_it() -> None:
+    stage = Stage()
+    stage.step()
+    good, bad = stage.step(
+        SubmitJobs(ADMIN, tuple(job(f"x{n}") for n in range(20))),
+        SubmitJobs(ADMIN, tuple(job(f"y{n}", demand={"no": 1}) for n in range(20))),
+    )
+    assert isinstance(good, Done)
+    assert isinstance(bad, Refused)
+    assert good.seconds > 0
+    assert bad.seconds > 0
+
+
 def test_a_job_that_is_changed_twice_in_a_step_counts_once() -> None:
     limits = Limits(tasks_per_tenant=10)
     stage = Stage(settings=Settings(limits=limits, tenants=(Tenant("a"),)))

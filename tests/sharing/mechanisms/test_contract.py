@@ -20,7 +20,7 @@ from tests.reference.instances import Instance, instance
 from tests.tolerances import EXACT, close
 
 NAMES = tuple(MECHANISMS)
-INSTANCES = 60
+INSTANCES = 30
 
 
 def allocated(found: Instance, name: str) -> tuple[Problem, Floats, Outcome]:

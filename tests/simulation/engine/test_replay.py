@@ -166,8 +166,7 @@ def replayed(
             preempt_after=options.preempt_after,
             whole=options.whole,
         ),
-        checked=True,
-    )
+    )  # not checked: that takes most of the time, and whole worlds are checked elsewhere
     holders = core.book.holders(workload.terms)
     for term in workload.terms:  # as the run numbers them
         core.book.bits([term], holders)

@@ -71,6 +71,22 @@ export function bottlenecks(picture, paint, colour, more, looked = {}) {
 }
 
 /**
+ * The place among the classes in the middle of what a tenant has: that of who has nothing is the first.
+ * @param {import("./picture.js").Picture} picture
+ * @param {string | null} tenant
+ */
+function middle(picture, tenant) {
+  let [all, sum] = [0, 0];
+  for (const each of picture.fills) {
+    if (each.tenant !== tenant) continue;
+    const part = portion(picture, tenant, each.class).part;
+    all += part;
+    sum += part * each.class;
+  }
+  return all ? sum / all : 0;
+}
+
+/**
  * @param {import("./picture.js").Picture} picture
  * @param {Map<string | null, string>} paint
  * @param {Map<string | null, string>} colour
@@ -81,9 +97,9 @@ export function bottlenecks(picture, paint, colour, more, looked = {}) {
  */
 function graph(picture, paint, colour, dear, chosen, width, choose) {
   const narrow = width < TELEPHONE;
-  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * (narrow ? 0.52 : 0.64))];
+  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * (narrow ? 0.46 : 0.64))];
   /** @type {(string | null)[]} */
-  const tenants = [...picture.drawn];
+  const tenants = [...picture.drawn].sort((a, b) => middle(picture, a) - middle(picture, b)); // so fewer lines cross
   if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
   const rows = Math.max(tenants.length, picture.classes.length, 1);
   const step = rows > 24 ? 20 : 34;

@@ -21,7 +21,7 @@ const FEW = 40;
 /** @type {Comparison} */
 const shown = JSON.parse(document.getElementById("data")?.textContent ?? "null");
 const names = new Set(shown.pictures.flatMap((picture) => picture?.drawn ?? []));
-const { paint, colour, patterns } = coloured([...names]);
+const { paint, colour, patterns } = coloured([...names].sort());
 const main = /** @type {HTMLElement} */ (document.querySelector("main"));
 const drawings = html("div", {});
 
@@ -62,15 +62,16 @@ function line(rows) {
 
 /** @param {Row} row @param {number} index @param {number} most @param {string | undefined} fill */
 function cells({ job, policy, tasks, change }, index, most, fill) {
-  if (tasks === null) return [html("td", {}, "–"), html("td", {}), html("td", {})];
+  const name = { "data-name": policy };
+  if (tasks === null) return [html("td", name, "–"), html("td", {}), html("td", {})];
   const less = (change ?? 0) < 0;
   const bar = svg(
     "svg",
     { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": `${job} runs ${amount(tasks)} tasks under ${policy}` },
     svg("rect", { y: 6, width: (WIDTH * tasks) / most, height: 14, rx: 2, fill }),
   );
-  const word = !index || change === 0 ? "" : change === null ? (tasks ? "new" : "") : `${less ? "−" : "+"}${percent(Math.abs(change))}`;
-  return [html("td", { class: "bar short" }, bar), html("td", { class: "number" }, amount(tasks)), html("td", { class: less ? "number stops" : "number" }, word)];
+  const word = !index || change === 0 ? "" : change === null ? (tasks ? "new" : "") : `${less ? "-" : "+"}${percent(Math.abs(change))}`;
+  return [html("td", { ...name, class: "bar short" }, bar), html("td", { class: "number" }, amount(tasks)), html("td", { class: less ? "number stops" : "number" }, word)];
 }
 
 /** Why a policy is not there: the first reason, and behind it the others, which may be one of each job. @param {string} policy @param {string[]} reasons */
@@ -114,7 +115,7 @@ main.append(
       { class: "wide", tabindex: 0, role: "region", "aria-label": "tasks of each job" },
       html(
         "table",
-        {},
+        { class: "compared" },
         html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "job"), ...shown.policies.map(({ policy }) => html("th", { scope: "col", colspan: 3 }, policy)))),
         body,
       ),

@@ -83,6 +83,12 @@ const SIZES = { small: 11.5, inside: 12 };
 /** Letters without which a name that was cut says nothing. */
 const LEAST = 4;
 
+/** How long a text of a drawing is, by its class. @param {string} text @param {string} kind */
+export function long(text, kind) {
+  ruler.font = `${SIZES[kind] ?? NAME}px system-ui, sans-serif`;
+  return ruler.measureText(text).width;
+}
+
 /**
  * A text of a drawing, cut where it would leave its room, and left out where next to nothing of it
  * has room; the whole of it is told on hovering.
@@ -91,10 +97,10 @@ const LEAST = 4;
  * @param {Record<string, unknown>} attributes
  */
 export function label(text, width, attributes) {
-  ruler.font = `${SIZES[String(attributes.class)] ?? NAME}px system-ui, sans-serif`;
+  const kind = String(attributes.class);
   let shown = text;
-  while (shown && ruler.measureText(shown).width > width) {
-    const room = Math.floor((shown.length * width) / ruler.measureText(shown).width);
+  while (shown && long(shown, kind) > width) {
+    const room = Math.floor((shown.length * width) / long(shown, kind));
     shown = room > LEAST ? `${text.slice(0, Math.min(room, shown.length - 1) - 1)}…` : "";
   }
   return shown ? svg("text", attributes, shown, shown === text ? null : svg("title", {}, text)) : null;

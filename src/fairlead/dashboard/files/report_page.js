@@ -17,10 +17,13 @@ import { water } from "./water.js";
  *   pasts: Pasts | null, moment: {sentence: string, seed: number, picture: import("./picture.js").Picture} | null}} Report
  */
 
+/** Columns that a telephone has room for. */
+const FEW = 5;
+
 /** @type {Report} */
 const shown = JSON.parse(document.getElementById("data")?.textContent ?? "null");
 const names = new Set([...(shown.moment?.picture.drawn ?? []), ...(shown.pasts?.tenants ?? []).map(({ name }) => name)]);
-const { paint, colour, patterns } = coloured([...names]);
+const { paint, colour, patterns } = coloured([...names].sort());
 
 /** @param {Table} table */
 function tabled({ title, caption, header, rows }) {
@@ -33,9 +36,9 @@ function tabled({ title, caption, header, rows }) {
       { class: "wide", tabindex: 0, role: "region", "aria-label": title },
       html(
         "table",
-        { class: "numbers" },
+        { class: header.length > FEW ? "numbers columns" : "numbers" },
         html("thead", {}, html("tr", {}, ...header.map((name, index) => html("th", { scope: "col", class: index ? "number" : null }, name)))),
-        html("tbody", {}, ...rows.map((row) => html("tr", {}, ...row.map((cell, index) => html(index ? "td" : "th", { scope: index ? null : "row", class: index ? "number" : null }, cell))))),
+        html("tbody", {}, ...rows.map((row) => html("tr", {}, ...row.map((cell, index) => html(index ? "td" : "th", { scope: index ? null : "row", class: index ? "number" : null, "data-name": index ? header[index] : null }, cell))))),
       ),
     ),
     html("p", { class: "soft" }, caption),

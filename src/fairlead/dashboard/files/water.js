@@ -3,7 +3,7 @@
  * shares rise together; who meets a full vessel stops. It is the proof, drawn. */
 
 import { swatch } from "./colours.js";
-import { fitted, html, label, svg } from "./draw.js";
+import { fitted, html, label, long, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
 import { called, few, scarcest, short } from "./picture.js";
 
@@ -11,11 +11,12 @@ const GAP = 26;
 const NARROWEST = 34;
 const HIGH = 230;
 const LOW = 120;
-const FOOT = 44;
+const [FOOT, NUMBER] = [58, 22]; // below a vessel: its name and what it has, or its number
 const SIDE_BY_SIDE = 110; // so wide is a vessel that is easily read
-const [TELEPHONE, FEW, MANY] = [600, 3, 8]; // past so many vessels they have numbers, and names in a list
+const MANY = 8; // past so many vessels they have numbers, and names in a list
+const STEP = 8; // by which rows of vessels are made shorter until they are of one length
 const THUMB = 18; // of the slider, as wide as the style makes it
-const WRITTEN = 60; // room for the share of a level
+const WRITTEN = 72; // room for the share of a level
 
 /**
  * What somebody chose to look at: it stays where the picture becomes another one.
@@ -67,9 +68,10 @@ export function water(picture, paint, looked = {}) {
     slider.setAttribute("aria-valuetext", told(picture, level));
     story.replaceChildren(...sentence(picture, level));
     const there = sized(picture, resource);
-    const numbered = there.length > (width < TELEPHONE ? FEW : MANY);
+    const rows = placed(there, width);
+    const numbered = there.length > MANY || rows.flat().some((one) => long(one.each.machines, "name") > one.room || about(one, resource).some((text) => long(text, "small") > one.room));
     const full = fullAt(picture, resource, level);
-    vessels.replaceChildren(drawn(picture, there, resource, level, full, paint, width, numbered));
+    vessels.replaceChildren(drawn(picture, rows, resource, level, full, paint, width, numbered));
     kinds.replaceChildren(
       ...(numbered ? there : []).map(({ index, each, size }) =>
         html("li", { class: full.has(index) ? "full" : null }, `${each.machines}: ${counted(each.count, "machine")}, ${amount(size)} ${resource}${full.has(index) ? ", full" : ""}`),
@@ -149,10 +151,55 @@ function fullAt(picture, resource, level) {
   return new Set(found.map((one) => one.class));
 }
 
+/** The lines below a vessel's name. @param {ReturnType<typeof sized>[number]} vessel @param {string} resource */
+function about({ each, size }, resource) {
+  return [`${amount(size)} ${resource}`, ...each.labels.slice(0, 1)];
+}
+
 /**
- * The vessels, in as many rows as they need.
- * @param {import("./picture.js").Picture} picture
+ * Where the vessels stand, in as many rows as they need, of which none is much longer than the others; `room` is
+ * for names.
  * @param {ReturnType<typeof sized>} there
+ * @param {number} width
+ */
+function placed(there, width) {
+  const all = there.reduce((sum, { size }) => sum + size, 0);
+  const need = Math.ceil((there.length * SIDE_BY_SIDE) / width);
+  const perUnit = ((width * need - GAP * (there.length - 1)) * 0.97) / all;
+  const wide = there.map(({ size }) => Math.min(Math.max(size * perUnit, NARROWEST), width - 4));
+  /** @param {number} most */
+  function rows(most) {
+    /** @type {number[][]} */
+    const found = [];
+    let x = 0;
+    wide.forEach((each, place) => {
+      if (!place || x + each > most) {
+        found.push([]);
+        x = 2;
+      }
+      found[found.length - 1].push(place);
+      x += each + GAP;
+    });
+    return found;
+  }
+  let most = width;
+  const least = rows(width).length;
+  while (most > STEP && rows(most - STEP).length === least) most -= STEP;
+  return rows(most).map((row) => {
+    let x = 2;
+    return row.map((place, at) => {
+      // Nothing stands beside the last one.
+      const found = { ...there[place], place, x, wide: wide[place], room: at === row.length - 1 ? width - x : Math.max(wide[place] + GAP - 6, 40) };
+      x += wide[place] + GAP;
+      return found;
+    });
+  });
+}
+
+/**
+ * The vessels.
+ * @param {import("./picture.js").Picture} picture
+ * @param {ReturnType<typeof placed>} rows
  * @param {string} resource
  * @param {number} level
  * @param {Set<number>} full
@@ -160,30 +207,26 @@ function fullAt(picture, resource, level) {
  * @param {number} width
  * @param {boolean} numbered they have numbers in place of names
  */
-function drawn(picture, there, resource, level, full, paint, width, numbered) {
+function drawn(picture, rows, resource, level, full, paint, width, numbered) {
+  const there = rows.flat();
   if (!there.length) return html("p", { class: "soft" }, `No machine has ${resource || "anything to share"}.`);
   const high = there.length > MANY ? LOW : HIGH;
-  const foot = numbered ? FOOT / 2 : FOOT;
-  const all = there.reduce((sum, { size }) => sum + size, 0);
-  const rows = Math.ceil((there.length * SIDE_BY_SIDE) / width);
-  const perUnit = ((width * rows - GAP * (there.length - 1)) * 0.97) / all;
-  let [x, y] = [2, 6];
-  const parts = [];
-  for (const [place, { index, each, size }] of there.entries()) {
-    const wide = Math.min(Math.max(size * perUnit, NARROWEST), width - 4);
-    if (x > 2 && x + wide > width) [x, y] = [2, y + high + foot + 14];
-    parts.push(vessel(picture, index, resource, level, paint, full.has(index), { x, y, wide, high }));
-    // Nothing stands beside the last one.
-    const room = place === there.length - 1 ? width - x : Math.max(wide + GAP - 6, 40);
-    parts.push(
-      label(numbered ? String(place + 1) : each.machines, room, { x, y: y + high + 18, class: "name" }),
-      numbered ? null : label(`${amount(size)} ${resource}${each.labels.length ? ` · ${each.labels[0]}` : ""}`, room, { x, y: y + high + 34, class: "small" }),
-    );
-    x += wide + GAP;
-  }
+  const foot = numbered ? NUMBER : FOOT;
+  const tall = high + foot + 14;
+  const parts = rows.flatMap((row, line) =>
+    row.flatMap((one) => {
+      const { index, each, place, x, wide, room } = one;
+      const y = 6 + line * tall;
+      return [
+        vessel(picture, index, resource, level, paint, full.has(index), { x, y, wide, high }),
+        label(numbered ? String(place + 1) : each.machines, room, { x, y: y + high + 18, class: "name" }),
+        ...(numbered ? [] : about(one, resource)).map((text, line) => label(text, room, { x, y: y + high + 34 + 15 * line, class: "small" })),
+      ];
+    }),
+  );
   return svg(
     "svg",
-    { viewBox: `0 0 ${width} ${y + high + foot}`, role: "img", "aria-label": spoken(picture, resource, level) },
+    { viewBox: `0 0 ${width} ${6 + rows.length * tall - 14}`, role: "img", "aria-label": spoken(picture, resource, level) },
     ...parts,
   );
 }
@@ -207,13 +250,15 @@ function vessel(picture, index, resource, level, paint, full, { x, y, wide, high
     if (!held) continue;
     const tall = Math.min((high * held) / size, top - y);
     top -= tall;
+    // A name that was cut may be another one's: the key has all.
+    const words = [`${called(fill.tenant)} ${amount(held)}`, called(fill.tenant)].find((text) => long(text, "inside") <= wide - 12);
     segments.push(
       svg(
         "g",
         {},
         svg("title", {}, `${called(fill.tenant)}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
         svg("rect", { x, y: top, width: wide, height: tall, fill: paint.get(fill.tenant), class: "segment" }),
-        tall >= 18 ? label(`${called(fill.tenant)} ${amount(held)}`, wide - 12, { x: x + 8, y: top + 14, class: "inside" }) : null,
+        tall >= 18 && words ? svg("text", { x: x + 8, y: top + 14, class: "inside" }, words) : null,
       ),
     );
   }

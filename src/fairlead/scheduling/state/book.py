@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -203,7 +204,7 @@ class Book:
             if new:
                 words = bit // 64 + 1
                 if words > self.state.words:
-                    self.state.widen(words)
+                    self.state.widen(words + words // 4)  # all is copied: not once a word
                 self.state.set_term(bit, holders[term])
                 if self._classes is not None:
                     self._classes = self._classes.with_term(self.state, bit)
@@ -265,6 +266,18 @@ class Book:
     def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
         """The terms that the job needs, and those that it prefers."""
         return needed_by(job), terms_of(job.prefer, None, ())
+
+    def new_terms(self, jobs: Iterable[Job]) -> int:
+        """How many terms these jobs have that nobody has needed so far."""
+        return len(self._terms_of_all(jobs) - self.ids.terms.keys())
+
+    def terms_of_tenant(self, tenant: str, jobs: Iterable[Job]) -> int:
+        """How many terms the jobs of a tenant's own have together with these."""
+        present = (job for job in self.ids.job_at.values() if job.tenant == tenant)
+        return len(self._terms_of_all(chain(present, jobs)))
+
+    def _terms_of_all(self, jobs: Iterable[Job]) -> set[Term]:
+        return {term for job in jobs for each in self.terms_of(job) for term in each}
 
     def refresh(self) -> None:
         """Follows machines and jobs that came or went with scales and weights: before decisions,

@@ -17,6 +17,10 @@ from fairlead.scheduling.kernels.memory.tables import PIECES
 from fairlead.scheduling.state.rows import tasks_held
 from fairlead.scheduling.state.terms import Term
 
+HINTED = 10
+"""Resources of one demand that nothing counts for which close names are looked for: each takes some
+hundredths of a millisecond, in which the loop does nothing else."""
+
 LARGEST = 2**53
 """Amounts in units are below this, so that they are exact in floating point too."""
 
@@ -87,7 +91,8 @@ class Ids:
         mistakes = Mistakes()
         for name, amount in amounts.items():
             if name not in place:
-                hint = Known(place).hint(name, f"there is {', '.join(place)}")
+                few = len(mistakes) < HINTED
+                hint = Known(place).hint(name, f"there is {', '.join(place)}") if few else ""
                 mistakes.add((*about, name), "nothing counts this resource", hint)
                 continue
             unit = self.units[place[name]].unit

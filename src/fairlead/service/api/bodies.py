@@ -1,17 +1,27 @@
-"""The body of a request, no longer and no slower than is allowed."""
+"""The body of a request, no longer and no slower than is allowed, and what it asks."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fastapi import Request
+from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 
-from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.refusal import RefusalError, of_validation
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.strict import json_of
 from fairlead.wire.errors import ErrorKind
+from fairlead.wire.shape import RequestBody
+
+A = TypeVar("A", bound=RequestBody)
+
+MOST_ASKED = 100_000
+"""Values in a body that describes no jobs: names, mostly. All of it is checked in one go, in which
+nobody is answered."""
 
 CLOSE: Mapping[str, str] = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
@@ -22,32 +32,37 @@ DIGITS = 20
 
 
 class Holding(Protocol):
-    """The count of bytes of all bodies that are there at one moment."""
+    """The count of bytes of all bodies that are there at one moment, by whose they are."""
 
-    held: int
+    held: Counter[str]
     settings: ApiSettings
 
 
-async def receive(request: Request, api: Holding) -> bytes:
-    """The body. Raises RefusalError."""
-    settings = api.settings
+async def receive(request: Request, api: Holding, who: str, most: int) -> bytes:
+    """The body, of `most` bytes at most. Raises RefusalError, also where who sends it, or all
+    together, send too much at this moment."""
+    settings, held = api.settings, api.held
     said = request.headers.get("content-length", "0")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusalError(
             ErrorKind.WRONG_TYPE, "the body is compressed", "send it as it is", headers=CLOSE
         )
-    if not said.isdecimal() or len(said) > DIGITS or int(said) > settings.body_bytes:
-        raise _too_large(settings)
+    if not said.isdecimal() or len(said) > DIGITS or int(said) > most:
+        raise _too_large(most)
     chunks: list[bytes] = []
     size = 0
     try:
         async with asyncio.timeout(settings.body_seconds):
             async for chunk in request.stream():
                 size += len(chunk)
-                api.held += len(chunk)
-                if size > settings.body_bytes:
-                    raise _too_large(settings)
-                if api.held > settings.bodies_bytes:
+                held[who] += len(chunk)
+                if size > most:
+                    raise _too_large(most)
+                if held[who] > settings.tenant_bodies_bytes:
+                    raise RefusalError(
+                        ErrorKind.TOO_MANY, "you send too much at once", headers=CLOSE
+                    )
+                if held.total() > settings.bodies_bytes:
                     raise RefusalError(
                         ErrorKind.UNAVAILABLE, "too much is being sent at once", headers=CLOSE
                     )
@@ -61,14 +76,24 @@ async def receive(request: Request, api: Holding) -> bytes:
     except ClientDisconnect as error:
         raise RefusalError(ErrorKind.BAD_REQUEST, "the body is not whole") from error
     finally:
-        api.held -= size
+        held[who] -= size
+        if not held[who]:
+            del held[who]
     return b"".join(chunks)
 
 
-def _too_large(settings: ApiSettings) -> RefusalError:
+def model_of(body: bytes, model: type[A]) -> A:
+    """The body, a JSON object, as a model. Raises RefusalError with every mistake."""
+    try:
+        return model.model_validate(json_of(body, MOST_ASKED))
+    except ValidationError as error:
+        raise of_validation(error) from error
+
+
+def _too_large(most: int) -> RefusalError:
     return RefusalError(
         ErrorKind.TOO_LARGE,
-        f"the body is longer than {settings.body_bytes} bytes",
+        f"the body is longer than {most} bytes",
         "send less at once",
         headers=CLOSE,
     )

@@ -16,6 +16,10 @@ from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorBody, ErrorKind, Wire
 MOST_MISTAKES = 100
 """Told in one answer; the rest are counted."""
 
+MOST_LISTED = 1000
+"""Mistakes in the shape of a body that are told apart at all: of more, only how many they are. To
+list a million takes half a minute, in which nobody is answered."""
+
 LONGEST_MESSAGE = 2000
 """Characters of one sentence: it may quote what was sent."""
 
@@ -83,6 +87,9 @@ def of_input(error: InputError) -> RefusalError:
 
 def of_validation(error: RequestValidationError | ValidationError) -> RefusalError:
     """The mistakes that a model found, each with its place."""
+    if isinstance(error, ValidationError) and (count := error.error_count()) > MOST_LISTED:
+        what = f"{count} values are not what they are to be"
+        return RefusalError(ErrorKind.INVALID, what, "look it up in /openapi.json")
     mistakes = []
     for one in error.errors():
         where = [part for part in one["loc"] if part != "body"]

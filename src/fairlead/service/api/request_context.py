@@ -13,32 +13,30 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
-from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.assets import ServedFile, served_files
 from fairlead.scheduling.reading.core_copy import Spares
-from fairlead.service.api.bodies import receive
+from fairlead.service.api.bodies import model_of, receive
 from fairlead.service.api.drawings import Drawings
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.neighbours.limits import CHANGING, Buckets
 from fairlead.service.api.neighbours.own_time import own_time
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
 from fairlead.service.api.neighbours.turns import Turns
-from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
+from fairlead.service.api.refusal import RefusalError, of_reply
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.streams.feed import Feed
 from fairlead.service.api.streams.updates import Updates
-from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError, weight
 from fairlead.service.precedence import Precedence
-from fairlead.service.requests import Caller, CancelledJobs, Done, Refused
+from fairlead.service.requests import Caller, CancelledJobs, Done, Refused, Reply
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.route import Route
@@ -80,7 +78,7 @@ class Api:
     on_answer: Callable[[str, str, int, float], None] | None = None
     stopwatch: Callable[[], float] = own_time
     draw: Callable[[int], bytes] = secrets.token_bytes
-    held: int = 0  # bytes of bodies
+    held: Counter[str] = field(default_factory=Counter)  # bytes of bodies, by whose they are
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
@@ -140,12 +138,9 @@ class Api:
         """Runs the function on the service. Raises RefusalError where nobody answers."""
         return await self._wait_for(self.door.read(function, long=long))
 
-    async def ask(self, change: Change) -> Done:
-        """Done, and durable. Raises RefusalError."""
-        reply = await self._wait_for(self.door.ask(change))
-        if isinstance(reply, Refused):
-            raise of_reply(reply)
-        return reply
+    async def ask(self, change: Change) -> Reply:
+        """Done, and durable, or refused. Raises RefusalError where nobody answers."""
+        return await self._wait_for(self.door.ask(change))
 
     async def fetch(self, function: Callable[[], T]) -> T:
         """Runs the function, which may have to ask a machine far away. It waits in threads
@@ -205,12 +200,18 @@ class RequestContext:
         """Done, and durable. Raises RefusalError."""
         await self._slow_down_changing()
         api, size = self.api, weight(change)
-        api.changing.spend(self.who, api.clock(), CHANGING * size)
-        done = await api.ask(change)
-        if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
-            api.changing.spend(self.who, api.clock(), CHANGING * max(0, len(done.value.ids) - size))
+        about = CHANGING * size  # what else is asked meanwhile is not to wait for the answer
+        api.changing.spend(self.who, api.clock(), about)
+        reply = await api.ask(change)
+        if isinstance(reply, Done) and isinstance(reply.value, CancelledJobs):
+            # All of a tenant's, perhaps.
+            size = max(size, len(reply.value.ids))
+        cost = max(CHANGING * size, reply.seconds if api.settings.threads else 0.0)
+        api.changing.spend(self.who, api.clock(), cost - about)
+        if isinstance(reply, Refused):
+            raise of_reply(reply)
         self.done = True
-        return done
+        return reply
 
     async def _slow_down_changing(self) -> None:
         """Raises RefusalError where this sender's changes took too much time, and others ask too:
@@ -297,18 +298,19 @@ class RequestContext:
         await slow_down(self.api, wait, "of this kind are sent: each computes for long")
 
     async def body(self) -> bytes:
-        """The body, no longer and no slower than is allowed. Raises RefusalError."""
-        return await receive(self.request, self.api)
+        """The body, no longer and no slower than is allowed: of who showed no token, no longer
+        than a head. Raises RefusalError."""
+        api, settings = self.api, self.api.settings
+        known = self.holder is not None or api.no_auth
+        most = settings.body_bytes if known else settings.head_bytes
+        return await receive(self.request, api, self.who, most)
 
     async def read_body(self, model: type[A]) -> A:
         """The body, a JSON object, as a model. Raises RefusalError with every mistake."""
         if media_of(self.request.headers.get("content-type", "")) is not Media.JSON:
             raise RefusalError(ErrorKind.WRONG_TYPE, "only JSON is read here", "send JSON")
-        tree = json_of(await self.body())
-        try:
-            return model.model_validate(tree)
-        except ValidationError as error:
-            raise of_validation(error) from error
+        body = await self.body()
+        return await self.compute(len(body), lambda _: model_of(body, model))
 
     def answer(self, response: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
         """The answer in JSON, or that it is what the client has already."""

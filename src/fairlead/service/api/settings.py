@@ -27,6 +27,8 @@ class ApiSettings:
     """Of a request's body."""
     bodies_bytes: int = 128 * 2**20
     """Of all bodies that are being received or read at one moment."""
+    tenant_bodies_bytes: int = 32 * 2**20
+    """The same, of one tenant's tokens."""
     body_seconds: float = 30.0
     """Within which a body has come."""
     answer_seconds: float = 60.0

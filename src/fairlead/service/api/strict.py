@@ -18,6 +18,10 @@ from fairlead.wire.errors import ErrorKind
 DEEPEST = 50
 """Levels of lists and mappings within each other."""
 
+MOST_VALUES = 500_000
+"""Values in a body, told by its commas: a list of millions is read in one go, in which nobody is
+answered."""
+
 FILE = "body"
 """The name of a request's body, as the file of a place."""
 
@@ -45,10 +49,15 @@ def text_of(body: bytes) -> str:
         ) from error
 
 
-def json_of(body: bytes) -> Any:
+def json_of(body: bytes, most: int = MOST_VALUES) -> Any:
     """The tree that the body writes in JSON. Raises RefusalError: beside what is no JSON, a key
-    that is written twice, NaN, half a character and nesting too deep are refused."""
+    that is written twice, NaN, half a character, nesting too deep and more than so many values are
+    refused."""
     text = text_of(body)
+    if text.count(",") > most:
+        raise RefusalError(
+            ErrorKind.TOO_LARGE, f"more than {most} values in one body", "send less at once"
+        )
     try:
         tree = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
         _check(tree, DEEPEST, bool(_SURROGATE.search(text)))

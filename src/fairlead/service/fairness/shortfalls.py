@@ -40,7 +40,7 @@ class Measured:
     any weight, by the exact allocation: nan where that is older than the job.
 
     `unjudged` is whether tasks of a job wait that the exact allocation is older than; `outdated`
-    whether machines, weights or limits are others than those that it is of."""
+    whether machines, their labels, weights or limits are others than those that it is of."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -195,9 +195,9 @@ def measure(core: Core, exact: Answered | None) -> Measured:
         was = exact.question
         found = present.places_among(was.slot, was.seq)
         known = np.flatnonzero(found >= 0)
-        unjudged[known] = False
+        now = (running + waiting)[known]
+        unjudged[known] &= _have_grown(present, exact, known, found[known])
         if len(exact.answer.jobs.whole):
-            now = (running + waiting)[known]
             whole[known] = np.minimum(exact.answer.jobs.whole[found[known]], now)
             scale[known] = was.now.scale[found[known]]
             could[known[exact.answer.jobs.never[found[known]]]] = 0
@@ -217,13 +217,21 @@ def measure(core: Core, exact: Answered | None) -> Measured:
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
         shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting, due,
         total[:, 0], total[:, 1], unjudged,
-        exact is not None and _is_outdated(core, exact.question),
+        exact is not None and _is_outdated(core, exact.question, present),
     )  # fmt: skip
 
 
-def _is_outdated(core: Core, was: Question) -> bool:
-    """Whether machines that take tasks, or tenants, are others than those of the question. Labels
-    are not looked at: their columns change with each new constraint."""
+def _have_grown(present: Jobs, exact: Answered, known: Ints, found: Ints) -> Bools:
+    """Of each known job, whether it asks for more tasks than when the exact allocation gave it all
+    that it asked for. Who had less than that has no more for asking for more."""
+    was, given = exact.question.now, exact.answer.jobs.tasks
+    then = was.waiting[found] + was.held[found]
+    more: Bools = (present.running + present.waiting)[known] > then
+    return more & (given[found] >= (1 - CLOSE) * then) if len(given) else more
+
+
+def _is_outdated(core: Core, was: Question, present: Jobs) -> bool:
+    """Whether machines that take tasks, or tenants, are others than those of the question."""
     machines, tenants = Machines(core), Tenants(core)
     assert was.tree.limit is not None  # a question is of a core, which has all limits
     pairs = (
@@ -233,7 +241,20 @@ def _is_outdated(core: Core, was: Question) -> bool:
         (tenants.weight, was.tree.weight),
         (tenants.limit, was.tree.limit),
     )
-    return not all(np.array_equal(now, then) for now, then in pairs)
+    alike = all(np.array_equal(now, then) for now, then in pairs)
+    return not alike or _have_other_labels(machines, was, present)
+
+
+def _have_other_labels(machines: Machines, was: Question, present: Jobs) -> bool:
+    """Whether a machine satisfies another term of a job of the question that is still there: the
+    others' bits may be other terms' by now."""
+    found = present.places_among(was.slot, was.seq)
+    known = found >= 0
+    width = min(was.now.needs.shape[1], present.needs.shape[1])
+    needs, then = present.needs[known, :width], was.now.needs[found[known], :width]
+    terms = np.bitwise_or.reduce(then[(needs == then).all(axis=1)], axis=0)
+    satisfied = machines.satisfies[:, :width] & terms
+    return not np.array_equal(satisfied, was.now.satisfies[:, :width] & terms)
 
 
 def short_of(found: Measured, core: Core) -> dict[str, Ints]:

@@ -4,6 +4,8 @@ anything done."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import thread_time
 
 from fairlead.engines.interface import Engine, Node
 from fairlead.engines.observing import Adopts, Apart, Observes, Orders
@@ -196,7 +198,7 @@ class Service:
             self._order(core, news)
         if self.watch is not None:
             self.watch.after(time, core, changed=bool(step.entries))
-        return [self._reply(value, durable) for value in values]
+        return [self._reply(value, durable, seconds) for value, seconds in values]
 
     @property
     def places(self) -> bool:
@@ -244,20 +246,23 @@ class Service:
 
     def _make(
         self, step: Step, news: EngineNews, requests: Sequence[Request]
-    ) -> list[Value | Refused]:
-        """Has the step do all there is to do. No record changes."""
+    ) -> list[tuple[Value | Refused, float]]:
+        """Has the step do all there is to do. No record changes. Of each request also how much
+        processor time it took."""
         collect_inputs(step, news, self.machines, self.watch, self.observer, self.adoption)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.
-        values = [
-            self.adoption.refusal(step.records, each)
-            or take_request(step, self.settings.limits, each)
-            for each in requests
-        ]
+        values = [self._take(step, each) for each in requests]
         step.pass_time()
         if step.has_events:
             with self.observer.measure(Timed.DECIDE):
                 step.decide(self.adoption.part_of(step))
         return values
+
+    def _take(self, step: Step, request: Request) -> tuple[Value | Refused, float]:
+        began = thread_time()
+        refused = self.adoption.refusal(step.records, request)
+        value = refused or take_request(step, self.settings.limits, request)
+        return value, thread_time() - began
 
     def _clock(self, now: int) -> int:
         """The time of a step. It never goes back: where the clock did, it goes on from there."""
@@ -294,11 +299,13 @@ class Service:
         if news.view is not None and isinstance(self.engine, Orders):
             self.engine.order(line_of(core))
 
-    def _reply(self, value: Value | Refused, durable: bool) -> Reply:
+    def _reply(self, value: Value | Refused, durable: bool, seconds: float) -> Reply:
         if isinstance(value, Refused):
             self.observer.count(Counted.REFUSALS)
-            return value
-        return Done(value, self.records.seq) if durable else self._unavailable(unknown=True)
+            return replace(value, seconds=seconds)
+        if not durable:
+            return self._unavailable(unknown=True)
+        return Done(value, self.records.seq, seconds)
 
     def _unavailable(self, unknown: bool = False) -> Refused:
         return Refused(Wrong.UNAVAILABLE, self.trouble or "the service is starting", unknown)

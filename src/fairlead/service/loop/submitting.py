@@ -23,6 +23,9 @@ from fairlead.service.settings import Limits
 
 LONGEST_KEY = 255
 
+ENOUGH = 1000
+"""Mistakes after which no more are looked for: others wait meanwhile."""
+
 AT_ONCE = 50
 """Jobs that the core looks at before others' answers may go first."""
 
@@ -55,6 +58,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         mistakes += [Mistake(each.sentence, about=("job", each.job)) for each in warnings]
     mistakes.report()
     _check_limits(step, limits, unique)
+    _check_terms(step, limits, unique)
     ids: list[int] = []
     try:
         for job, given in zip(unique, jobs, strict=True):
@@ -260,9 +264,15 @@ def _mistakes(
 
 
 def _mistakes_of_core(step: Step, jobs: tuple[Job, ...]) -> Iterator[Mistake]:
+    """Those of the first jobs, once they are so many that nobody reads them all."""
+    found = 0
     for first in range(0, len(jobs), AT_ONCE):
+        if found >= ENOUGH:
+            return
         step.pause()
-        yield from step.core.job_mistakes(jobs[first : first + AT_ONCE])
+        mistakes = step.core.job_mistakes(jobs[first : first + AT_ONCE])
+        found += len(mistakes)
+        yield from mistakes
 
 
 def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
@@ -300,6 +310,26 @@ def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                 Wrong.TOO_MANY,
                 f"{have} {what} are known, and {most} is the most: {more} more are not taken",
                 "wait until some finish and are forgotten, or forget some",
+            )
+
+
+def _check_terms(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
+    """Refuses constraints of more terms than the jobs of a tenant may have: each has a bit of
+    every job. A tenant's are counted only where all have as many, as that goes through its jobs."""
+    book, most = step.core.book, limits.terms_per_tenant
+    new = book.new_terms(jobs)
+    if not new or len(book.ids.terms) + new <= most:
+        return
+    for tenant in {job.tenant for job in jobs if job.tenant is not None}:
+        step.pause()
+        own = [job for job in jobs if job.tenant == tenant]
+        has = book.terms_of_tenant(tenant, own)
+        if has > most:
+            refuse(
+                Wrong.TOO_MANY,
+                f'the constraints of the unfinished jobs of tenant "{tenant}" would have {has}'
+                f" different terms, and {most} is the most that they may have",
+                "use a label of which many machines have the same value, or wait until some finish",
             )
 
 

@@ -126,6 +126,7 @@ class SampleSink(TableSink):
         self._fixed = every
         self.every: int = every or MINUTE
         self._kept: list[tuple[int, int, Mapping[str, object]]] = []  # (time, rows, columns)
+        self._rows = 0  # of them all
 
     def start(self, run: RunInfo) -> None:
         super().start(run)
@@ -138,11 +139,11 @@ class SampleSink(TableSink):
             self.table.write(columns)
             return
         self._kept.append((time, rows, columns))
-        while len(self._kept) > 1 and (
-            len(self._kept) > MOST_SAMPLES or sum(rows for _, rows, _ in self._kept) > MOST_ROWS
-        ):
+        self._rows += rows
+        while len(self._kept) > 1 and (len(self._kept) > MOST_SAMPLES or self._rows > MOST_ROWS):
             self.every = longer(self.every)
             self._kept = [sample for sample in self._kept if sample[0] % self.every == 0]
+            self._rows = sum(rows for _, rows, _ in self._kept)
 
     def finish(self) -> None:
         for _, _, columns in self._kept:

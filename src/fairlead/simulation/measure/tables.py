@@ -20,6 +20,9 @@ KEY = b"fairlead.schema"
 """In a Parquet file's metadata: the name and the version of its schema."""
 
 ENDINGS = (".parquet", ".csv")
+TOGETHER = 65_536
+"""Rows that are written at a time: a part of a Parquet file costs the same whether it has many rows
+or one, when it is written and when it is read."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Table:
             )
         self.path = path
         self._form = form
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0  # of them
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -76,14 +81,24 @@ class Table:
                 array = pa.array(array, kind)
             # CSV writes no dictionaries.
             arrays.append(array.cast(schema.field(name).type))
-        try:
-            self._writer.write(pa.record_batch(arrays, schema=schema))
-        except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {error}") from error
+        self._waiting.append(pa.record_batch(arrays, schema=schema))
+        self._rows += len(arrays[0])
+        if self._rows >= TOGETHER:
+            try:
+                self._write_out()
+            except OSError as error:
+                raise OutputError(f"{self.path} cannot be written: {error}") from error
+
+    def _write_out(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting).combine_chunks())
+            self._waiting.clear()
+            self._rows = 0
 
     def close(self) -> None:
         """The file is whole: give it its name."""
         try:
+            self._write_out()
             self._writer.close()
             self._sink.close()
             as_any_new_file(self._beside)

@@ -52,7 +52,9 @@ export function because(kept, room = SENTENCE) {
   if (kept.cause === "held") return `${holders(names, room)}${room.there} beyond what is guaranteed`;
   if (kept.cause === "other_jobs") {
     const own = names.every(([name]) => name === kept.tenant);
-    return own ? `other jobs of its own have ${counted(sum(names), "task")} there too many` : `jobs there have more than their part (${holders(names, room)}), mostly of tenants that in all have no more`;
+    if (own) return `other jobs of its own have ${counted(sum(names), "task")} there too many`;
+    const more = "jobs there have more than their part";
+    return room === CELL ? `${more}: ${holders(names, room)}` : `${more} (${holders(names, room)}), mostly of tenants that in all have no more`;
   }
   if (kept.cause === "stopping") return `${counted(sum(names), "task")} there being stopped`;
   if (kept.cause === "pieces") return "what is left is in parts that hold no task";

@@ -7,8 +7,8 @@ import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
-import { because, brief, where } from "./causes.js";
-import { short as shortened } from "../picture.js";
+import { because, brief, lacking, where } from "./causes.js";
+import { few } from "../picture.js";
 import { paints } from "../live/paints.js";
 import { remember } from "../live/remember.js";
 import { table } from "../live/table.js";
@@ -153,20 +153,24 @@ function capital(text) {
 }
 
 /**
- * Who is short, of what: to be read at a glance.
+ * Who is short, of what, and why: to be read at a glance. Of whom it would not be true is counted beside.
  * @param {Standing} found
  */
 function summary(found) {
   if (!(found.shortfalls.length + found.more)) return [clear(found)];
   const above = parentsOf(found);
   const short = found.shortfalls.filter((each) => !above.has(each.tenant));
-  const names = short.slice(0, 3).map((each) => shortened(each.tenant));
-  const rest = short.length + found.more - names.length;
+  const [first] = short;
+  const what = lacking(first).join();
+  const alike = short.filter((each) => each.cause === first.cause && lacking(each).join() === what);
+  const place = alike.every((each) => where(each) === where(first)) ? where(first) : lacking(first).join(" and ");
+  const rest = short.length + found.more - alike.length;
   return [
-    html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
-    names.length === 1 && !rest ? " is short" : " are short",
-    ...(where(short[0]) ? [" of ", html("b", {}, where(short[0]))] : []),
-    `: ${because(short[0])}.`,
+    html("b", { class: "stops" }, few(alike.map((each) => each.tenant), 3)),
+    alike.length === 1 ? " is short" : " are short",
+    ...(place ? [" of ", html("b", {}, place)] : []),
+    `: ${because(first)}.`,
+    ...(rest ? [" ", html("b", { class: "stops" }, `${rest} more`), rest === 1 ? " is short, for the reason beside it." : " are short, for the reasons beside them."] : []),
   ];
 }
 

@@ -70,7 +70,7 @@ export function time(page) {
     drawings.replaceChildren(
       ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, width, chosen, colour: colour.get(past.name) ?? "" }, choose, (x) => lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH))),
       shown.length > FEW ? html("p", { class: "soft" }, `${shown.length - FEW} more tenants: write a part of their names above.`) : "",
-      shown.length ? "" : html("p", { class: "soft" }, "Nothing is recorded of that time."),
+      shown.length ? "" : html("p", { class: "soft" }, "No share of a tenant is recorded of that time."),
     );
     renew(moment, ...(chosen === null ? [] : at(shown, chosen)));
     renew(changes, ...listed(marks, chosen, chosenByMark));

@@ -205,5 +205,5 @@ function bar(before, after, fill) {
  * @param {(value: number) => string} written
  */
 function signed(value, written) {
-  return value < 0 ? `−${written(-value)}` : `+${written(value)}`;
+  return value < 0 ? `-${written(-value)}` : `+${written(value)}`;
 }

@@ -14,6 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import default_manager, models
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic, lower_setattr_generic
+from numba.core.pythonapi import _unboxers, unbox
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.experimental import structref
 from numba.extending import intrinsic
@@ -89,6 +90,23 @@ def fill(typing: Any, record: Any, arrays: Any) -> Any:  # noqa: ARG001  Numba's
         return context.get_dummy_value()
 
     return types.void(record, arrays), code
+
+
+def define_boxing(kind: Any, proxy: Any) -> None:
+    """Says how a record goes to a kernel and back, as `structref.define_boxing` does.
+
+    There a kernel that is handed a record takes a reference, and gives it back when it returns by
+    what `traverse` finds, which is nothing: each call kept its record for ever."""
+    structref.define_boxing(kind, proxy)
+    taking = _unboxers.functions.pop(kind)
+
+    @unbox(kind)  # type: ignore[untyped-decorator]  # Numba has no types
+    def borrow(kind: Any, held: Any, c: Any) -> Any:
+        found = taking(kind, held, c)
+        utils = structref._Utils(c.context, c.builder, kind)  # noqa: SLF001  Numba has no other way
+        owner = utils.get_struct_ref(found.value).meminfo
+        c.context.nrt.decref(c.builder, types.MemInfoPointer(types.voidptr), owner)
+        return found
 
 
 def _fields(context: Any, builder: Any, record: Any, value: Any) -> Any:

@@ -18,7 +18,7 @@ from numba.experimental import structref
 
 from fairlead.scheduling.kernels.memory.briefs import briefs_of
 from fairlead.scheduling.kernels.memory.compiling import kernel
-from fairlead.scheduling.kernels.memory.records import RecordType, fill, register
+from fairlead.scheduling.kernels.memory.records import RecordType, define_boxing, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (
     BLOCK,
@@ -60,7 +60,7 @@ class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no typ
     """The record as Python holds it, which sees nothing of it."""
 
 
-structref.define_boxing(StateType, Proxy)
+define_boxing(StateType, Proxy)
 
 NODES = ("node", "need", "terms", "front")
 """The arrays that have as many rows as there are nodes."""
