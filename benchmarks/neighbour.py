@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -264,6 +265,19 @@ def _churn(address: str, _: str) -> None:
     _together(8, come_and_go)
 
 
+def _beginnings(address: str, _: str) -> None:
+    """Connections on which a request begins and nothing more comes; the last 600 stay open."""
+    kept: deque[socket.socket] = deque(maxlen=600)
+
+    def begin(_: int) -> None:
+        host, port = address.split(":")
+        far = socket.create_connection((host, int(port)), timeout=60)
+        far.sendall(b"G")
+        kept.append(far)
+
+    _together(8, begin)
+
+
 def _strangers(address: str, _: str) -> None:
     """Without a token that is good, on connections that are kept."""
 
@@ -286,6 +300,7 @@ ATTACKS: dict[str, Callable[[str, str], None]] = {
     "idle": _idle,
     "strangers": _strangers,
     "churn": _churn,
+    "beginnings": _beginnings,
     "submissions": _submissions,  # the last one: it leaves jobs that wait
 }
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
-import numpy as np
-
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Health, Lost, Node
 from fairlead.model.machine import Machine
 from fairlead.model.values import FrozenMap
@@ -53,6 +51,8 @@ def random_fates(seed: int, mean: int, failing: float = 0.0, delay: int = 0) -> 
     given part of the attempts fails with exit code 1. Drawn in the order of the launches."""
 
     def numbers() -> Iterator[tuple[float, float]]:
+        import numpy as np  # not by drivers, of which tests start many
+
         generator = np.random.Generator(np.random.PCG64(seed))
         while True:
             durations = generator.exponential(mean, size=1024)

@@ -34,6 +34,7 @@ from fairlead.service.journal.places import open_reader
 from fairlead.wire.jobs import JobState
 from tests.ports import kept_port
 from tests.service.journal import postgres_server
+from tests.surroundings import NOBODY
 
 CLUSTER = """\
 machines:
@@ -150,7 +151,7 @@ class Place:
     def leads(self) -> bool:
         """Whether it says that it leads and can write."""
         try:
-            return httpx2.get(f"{self.url}/v1/ready", timeout=2.0).status_code == 200
+            return httpx2.get(f"{self.url}/v1/ready", timeout=2.0, verify=NOBODY).status_code == 200
         except httpx2.HTTPError:
             return False
 
@@ -268,7 +269,9 @@ class Pair:
             answers = []
             for each in self.places:
                 with suppress(httpx2.HTTPError, ValueError):
-                    answers.append(httpx2.get(f"{each.url}/v1/ready", timeout=2.0).json())
+                    answers.append(
+                        httpx2.get(f"{each.url}/v1/ready", timeout=2.0, verify=NOBODY).json()
+                    )
             if sorted((each["leads"], each["ready"]) for each in answers) == [
                 (False, False),
                 (True, True),

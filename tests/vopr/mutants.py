@@ -388,7 +388,7 @@ def _spread_first(was: Any) -> Any:
 
 
 def _told_as_done(was: Any) -> Any:
-    return lambda self, value, _kept: was(self, value, True)
+    return lambda self, value, _kept, *more: was(self, value, True, *more)
 
 
 class _ShowsAll:

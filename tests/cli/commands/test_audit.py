@@ -143,8 +143,8 @@ def test_pools_may_be_given_beside_the_file(capsys: pytest.CaptureFixture[str], 
     assert "against the pools" in out
 
 
-def test_all_commands_of_the_examples_can_be_audited(capsys: pytest.CaptureFixture[str]) -> None:
-    for example in ("gpu-generations", "tenant-tree", "choosy-figure-1"):
+def test_folders_of_the_examples_can_be_audited(capsys: pytest.CaptureFixture[str]) -> None:
+    for example in ("tenant-tree", "choosy-figure-1"):
         out = run(capsys, "audit", str(EXAMPLES / example), "--trials", "2")
         assert "sharing-incentive" in out
 
@@ -189,10 +189,14 @@ def test_the_backlog_of_a_trace_is_judged(
 
 
 def test_a_trace_is_judged_with_pools_and_tasks_without_end(
-    capsys: pytest.CaptureFixture[str], data_dir: Path
+    capsys: pytest.CaptureFixture[str], data_dir: Path, tmp_path: Path
 ) -> None:
-    folder = data_dir / "alibaba-gpu-2023"
-    files = (folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv")
+    files = []
+    for name in ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv"):
+        whole = (data_dir / "alibaba-gpu-2023" / name).read_text(encoding="utf-8")
+        header, *rows = whole.splitlines(keepends=True)
+        files.append(tmp_path / name)
+        files[-1].write_text("".join([header, *rows[::10]]), encoding="utf-8")
     words = (
         "--deal",
         "--unlimited",
@@ -202,7 +206,7 @@ def test_a_trace_is_judged_with_pools_and_tasks_without_end(
         "tsf,per-machine-drf",
     )
     out = run(capsys, "audit", "--trace", *map(str, files), *words)
-    assert "1523 machines are dealt out to 446 tenants by seed 1." in out
+    assert "153 machines are dealt out to 130 tenants by seed 1." in out
     assert "all jobs are taken to have tasks without end." in out
     assert "per-machine-drf, sharing-incentive: " in out
     assert "tsf, sharing-incentive" not in out

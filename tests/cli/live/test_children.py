@@ -26,10 +26,6 @@ STUDY = (
 )
 TABLE = ("study", "cdrf-promises")  # minutes
 
-KILLED = pytest.param(signal.SIGKILL, marks=pytest.mark.deep)
-TERMINATED = pytest.param(signal.SIGTERM, marks=pytest.mark.deep)
-"""Each signal ends one command of those with workers in the gate, and all of them in the search."""
-
 
 def process_of(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -76,7 +72,7 @@ def tables(folder: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, KILLED], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     process = process_of((*STUDY, "--workers", "2", "--out", "runs"), tmp_path)
     # A worker writes the four tables of a run; both seldom do at the same moment.
@@ -94,6 +90,7 @@ def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) 
         assert list(tmp_path.rglob("run.json")) == []  # no worker went on to another run
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_workers_of_a_study_end_when_the_terminal_is_closed(tmp_path: Path) -> None:
     process, terminal = pty.fork()
@@ -125,8 +122,9 @@ def test_what_nohup_runs_is_not_ended_by_a_closed_terminal(tmp_path: Path) -> No
     assert len(list(tmp_path.glob("runs/*/run.json"))) == 2
 
 
+@pytest.mark.deep
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, TERMINATED], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
 def test_workers_of_a_paper_s_table_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     process = process_of(TABLE, tmp_path)
     found = with_processes(

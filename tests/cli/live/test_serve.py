@@ -175,6 +175,7 @@ def test_in_the_background_it_says_what_keeps_it_from_starting(tmp_path: Path) -
     assert 'error: cluster.yaml:1:12: machine "a": it has no capacity' in done.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_in_the_background_it_says_that_it_waits_where_that_takes_long(tmp_path: Path) -> None:
     code = "import sys; from fairlead.cli.commands import serve; serve.SILENT = 0.0\n"

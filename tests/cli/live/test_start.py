@@ -124,6 +124,7 @@ def example_at_work(folder: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
     process = example_at_work(tmp_path)

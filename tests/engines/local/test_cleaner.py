@@ -196,7 +196,7 @@ def cleaner_of(engine: LocalEngine) -> int:
 
 def test_who_removes_folders_may_be_killed(bed: LocalBed) -> None:
     engine = bed.ready()
-    wide = "mkdir $(seq 200); for one in *; do touch $one/$(seq -s ' ' 20 | tr ' ' '-'); done"
+    wide = "mkdir $(seq 200); file=$(seq -s - 20); for one in *; do : >$one/$file; done"
     folders = [left(bed, engine, one, wide) for one in (A, B)]
     first = cleaner_of(engine)
     os.kill(first, signal.SIGSTOP)

@@ -22,8 +22,11 @@ from fairlead.service.api.neighbours.handshakes import AT_ONCE, GONE_AT_ONCE, Ha
 from fairlead.service.api.neighbours.limits import CHANGING
 from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.mailbox import Mailbox
 from fairlead.service.precedence import Ahead
 from fairlead.service.process.rounds import Rounds
+from fairlead.service.process.runner import Driven
+from fairlead.service.process.server import _Server
 from tests.service.api.stage import Stage, job
 
 
@@ -258,8 +261,7 @@ def test_who_is_gone_before_his_turn_is_accepted_by_nobody_and_a_round_accepts_a
 
 
 def test_a_connection_that_is_over_is_freed_at_once_and_waits_for_no_look_for_garbage() -> None:
-    """A look that finds thousands of them takes tens of milliseconds, in which nobody is answered.
-    One on which no HTTP came does wait for it: what h11 raises then is in a circle with itself."""
+    """A look that finds thousands takes tens of milliseconds, in which nobody is answered."""
 
     async def app(_scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -277,14 +279,14 @@ def test_a_connection_that_is_over_is_freed_at_once_and_waits_for_no_look_for_ga
 
         server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
         async with server:
-            for said in (b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", b""):
+            for said in (b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", b"no HTTP\r\n\r\n", b""):
                 reads, writes = await asyncio.open_connection(*server.sockets[0].getsockname())
                 writes.write(said)
                 if said:
                     assert (await reads.readline()).startswith(b"HTTP/1.1 ")
                 writes.close()
                 await writes.wait_closed()
-            while len(kept) < 2 or any(each() is not None for each in kept):
+            while len(kept) < 3 or any(each() is not None for each in kept):
                 await asyncio.sleep(0.001)
 
     gc.collect()
@@ -310,6 +312,22 @@ def test_long_work_rests_from_what_came_to_the_event_loop_until_it_is_done() -> 
         loop.close()
     assert seen == [True, True]
     assert not ahead.goes_on
+
+
+def test_the_server_answers_in_rounds_that_go_before_long_work() -> None:
+    door, seen = Mailbox[Driven](), list[bool]()
+
+    class Watched(_Server):
+        def __init__(self) -> None:
+            self._door = door
+
+        async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+            del sockets
+            seen.append(door.precedence.rounds.goes_on)
+
+    Watched().run()
+    assert seen == [True]
+    assert not door.precedence.rounds.goes_on
 
 
 async def _waits_unseen(

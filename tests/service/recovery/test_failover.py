@@ -35,6 +35,7 @@ from fairlead.wire.jobs import JobState
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
 from tests.service.failovers import Way
+from tests.surroundings import NOBODY
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -70,7 +71,7 @@ def test_what_the_page_for_operators_shows(database: str, tmp_path: Path) -> Non
 
 
 def get(url: str, path: str = "/v1/ready") -> httpx2.Response:
-    return httpx2.get(f"{url}{path}", timeout=60)
+    return httpx2.get(f"{url}{path}", timeout=60, verify=NOBODY)
 
 
 def follows(url: str, leader: str) -> bool:
@@ -254,6 +255,7 @@ def test_a_try_to_lead_that_somebody_holds_up_or_a_full_disk_forgets_nothing(
         service.close()
 
 
+@pytest.mark.deep
 def test_one_in_the_background_says_that_it_follows_and_whom(database: str, tmp_path: Path) -> None:
     words = ("--cluster", "cluster.yaml", "--journal", database)
     (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")

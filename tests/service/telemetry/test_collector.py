@@ -15,11 +15,12 @@ from fairlead.service.telemetry import telemetry as module
 from fairlead.service.telemetry.happenings import Happening
 from fairlead.service.telemetry.spans import Spans
 from fairlead.service.telemetry.telemetry import Telemetry
-from tests.cli.live.place import Served, environment, serving, until
+from tests.cli.live.place import Served, environment, fairlead, serving, until
 from tests.conftest import ROOT
 from tests.engines.world import lasting
 from tests.service.api.stage import Stage
 from tests.service.telemetry.collector import Collector, collecting
+from tests.zygote.forked import finished
 
 NAMES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_BSP_SCHEDULE_DELAY")
 
@@ -120,24 +121,14 @@ def served(
 
 
 def test_a_service_whose_environment_names_a_collector_sends_spans(
-    collector: Collector, served: Served
+    collector: Collector, served: Served, tmp_path: Path
 ) -> None:
     env = environment(served.state.parent) | {
         "FAIRLEAD_STATE": str(served.state),
-        "PYTHONPATH": str(ROOT / "src"),
         "TRACEPARENT": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     }
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "fairlead", "submit", "--wait", "--name", "traced"),
-            *("--", "sh", "-c", "echo it is $TRACEPARENT"),
-        ],
-        env=env,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-    )
+    words = ["fairlead", "submit", "--wait", "--name", "traced"]
+    done = finished([*words, "--", "sh", "-c", "echo it is $TRACEPARENT"], tmp_path, env)
     assert done.returncode == 0, done.stderr
     output = served.state / "local" / "output"
     written = [each.read_text() for each in output.rglob("*") if each.is_file()]
@@ -185,15 +176,5 @@ def test_nothing_of_it_is_loaded_where_nobody_asked_for_it(tmp_path: Path) -> No
 
 def test_another_protocol_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "fairlead", "serve", "--telemetry"),
-            *("--listen", "127.0.0.1:0", "--state", str(tmp_path / "state")),
-        ],
-        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-    )
+    done = fairlead(tmp_path, "serve", "--telemetry", "--listen", "127.0.0.1:0", "--state", "state")
     assert (done.returncode, "spans are not sent as 'grpc'" in done.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""The parts of a request's address: names, pages, filters."""
+"""What a request names in its address and its head: names, pages, filters, tags."""
 
 from __future__ import annotations
 
@@ -113,3 +113,9 @@ def ranked_page(
 def page(limit: int | None, settings: ApiSettings) -> int:
     """Limits the page's length: less than was asked where that is too much."""
     return settings.page if limit is None else min(limit, settings.page)
+
+
+def matches(header: str, tag: str) -> bool:
+    """Whether If-None-Match names the tag."""
+    tags = [part.strip().removeprefix("W/") for part in header.split(",")]
+    return tag in tags or "*" in tags

@@ -25,6 +25,7 @@ from fairlead.service.api.neighbours.limits import CHANGING, Buckets
 from fairlead.service.api.neighbours.own_time import own_time
 from fairlead.service.api.neighbours.places import Owners, Places, who_of
 from fairlead.service.api.neighbours.turns import Turns
+from fairlead.service.api.queries import matches
 from fairlead.service.api.refusal import RefusalError, of_reply
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
@@ -36,7 +37,7 @@ from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError, weight
 from fairlead.service.precedence import Precedence
-from fairlead.service.requests import Caller, CancelledJobs, Done, Refused, Reply
+from fairlead.service.requests import Caller, CancelJobs, CancelledJobs, Done, Refused, Reply
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.route import Route
@@ -52,6 +53,9 @@ A = TypeVar("A", bound=RequestBody)
 
 LARGE = 64 * 1024
 """Bytes of a body that is read in a thread, so that others need not wait."""
+
+MANY = 100
+"""Jobs of a change that is large: it takes some tens of milliseconds."""
 
 OVERTAKEN = 10.0
 """Seconds after which a service that cannot know whether it leads has been overtaken: an answer
@@ -197,15 +201,22 @@ class RequestContext:
         return who_of(self.caller, self.address)
 
     async def ask(self, change: Change) -> Done:
-        """Done, and durable. Raises RefusalError."""
+        """Done, and durable; of one sender one large change at a time, so that others' wait for no
+        more than that one. Raises RefusalError."""
+        size = weight(change)
+        if size < MANY and not isinstance(change, CancelJobs):
+            return await self._ask(change, size)
+        async with self.api.changing_places.place(self.who):
+            return await self._ask(change, size)
+
+    async def _ask(self, change: Change, size: int) -> Done:
         await self._slow_down_changing()
-        api, size = self.api, weight(change)
+        api = self.api
         about = CHANGING * size  # what else is asked meanwhile is not to wait for the answer
         api.changing.spend(self.who, api.clock(), about)
         reply = await api.ask(change)
         if isinstance(reply, Done) and isinstance(reply.value, CancelledJobs):
-            # All of a tenant's, perhaps.
-            size = max(size, len(reply.value.ids))
+            size = max(size, len(reply.value.ids))  # all of a tenant's, perhaps
         cost = max(CHANGING * size, reply.seconds if api.settings.threads else 0.0)
         api.changing.spend(self.who, api.clock(), cost - about)
         if isinstance(reply, Refused):
@@ -387,9 +398,3 @@ async def slow_down(api: Api, wait: float, whose: str) -> None:
         if api.settings.threads:
             await asyncio.sleep(min(wait, api.settings.refusal_seconds))
         raise RefusalError(ErrorKind.TOO_MANY, f"too many requests {whose}", retry=wait)
-
-
-def matches(header: str, tag: str) -> bool:
-    """Whether If-None-Match names the tag."""
-    tags = [part.strip().removeprefix("W/") for part in header.split(",")]
-    return tag in tags or "*" in tags

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from fairlead.service.journal.entry import JournalError, Standing, TakenJournalError
+from fairlead.service.journal.entry import JournalError, Standing
 from fairlead.service.journal.places import POSTGRES, file_of, open_reader
 from fairlead.service.journal.reading import SqlReader, standing
-from fairlead.service.journal.sqlite import lock_of
+from fairlead.service.journal.sqlite import is_written
 
 if TYPE_CHECKING:
     from fairlead.service.journal.postgres import PostgresSession
@@ -55,12 +55,7 @@ class _InFile:
 
     def is_over(self, epoch: int) -> bool:
         del epoch  # there is none after it while this is asked
-        try:
-            lock = lock_of(self._path)
-        except TakenJournalError:
-            return False
-        lock.release()
-        return True
+        return not is_written(self._path)
 
     def close(self) -> None:
         self.reader.close()

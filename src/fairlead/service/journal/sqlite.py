@@ -17,7 +17,7 @@ from fairlead.service.journal.entry import (
     NoJournalError,
     VersionJournalError,
 )
-from fairlead.service.journal.lock import Lock
+from fairlead.service.journal.lock import Lock, is_held
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
@@ -63,6 +63,11 @@ def open_sqlite(path: Path, new: Callable[[], object] = lambda: None) -> SqlStor
 def lock_of(path: Path) -> Lock:
     """The lock of the one writer. Raises TakenJournalError and JournalError."""
     return Lock(_beside(path, "lock"), f"the journal {path}")
+
+
+def is_written(path: Path) -> bool:
+    """Whether there is a writer. Raises JournalError."""
+    return is_held(_beside(path, "lock"))
 
 
 def read_sqlite(path: Path) -> SqlReader:

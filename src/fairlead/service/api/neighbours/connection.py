@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
@@ -134,6 +135,12 @@ def guarded(connections: Connections) -> Callable[..., asyncio.Protocol]:
             super().connection_lost(exc)
             self._stop_waiting()
             connections.leave(self)
+
+        def send_400_response(self, msg: str) -> None:
+            super().send_400_response(msg)
+            # h11 raises its error again in a method of it: its traceback would hold itself, and us.
+            if (error := sys.exception()) is not None:
+                error.__traceback__ = None
 
         def on_response_complete(self) -> None:
             super().on_response_complete()

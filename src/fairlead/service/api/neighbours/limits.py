@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 CHANGING = 0.0003
@@ -60,6 +61,7 @@ class Buckets:
         return bucket
 
 
+@lru_cache(maxsize=1000)
 def neighbourhood(address: str) -> str:
     """The address that limits count by: of IPv6 a network of 64 bits, since one
     customer gets that many."""

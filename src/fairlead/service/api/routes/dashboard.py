@@ -7,8 +7,8 @@ from starlette.responses import Response
 from fairlead.dashboard.assets import PAGE
 from fairlead.model.errors import Mistake
 from fairlead.service.api.entering import Enter
+from fairlead.service.api.queries import matches
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import matches
 from fairlead.wire.errors import ErrorKind
 
 POLICY = (
