@@ -43,6 +43,7 @@ def test_every_task_runs_once_and_as_long_as_it_was_drawn() -> None:
     assert 1 <= counts[:, 1].max() <= 2
 
 
+@pytest.mark.deep
 def test_it_ends_when_it_was_told_to_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
