@@ -120,11 +120,10 @@ def test_section_2_1_such_requests_are_not_even_tried() -> None:
 @pytest.mark.parametrize("rule", ["tsf", "cdrf", "drf", "shapley-folkman", "most-tasks"])
 def test_theorem_2_2_none_has_all_three_for_certain(rule: str) -> None:
     outcome = whole(THEOREM_2_2, rule)
-    verdicts = [
-        found(name, outcome, Options(trials=80)).verdict
+    assert any(
+        found(name, outcome, Options(trials=80)).verdict is Verdict.VIOLATED
         for name in ("sharing-incentive", "pareto-optimality", "strategy-proofness")
-    ]
-    assert Verdict.VIOLATED in verdicts
+    )
 
 
 def test_theorem_2_2_the_papers_lie_pays_whoever_is_left_out() -> None:

@@ -30,7 +30,7 @@ SPECS = {"cmmf": "cmmf(a)", "kdf": "kdf(k=2)", "slots": "slots"}
 @pytest.mark.parametrize("policy", [*policy_names(), *mechanism_names()])
 def test_every_policy_gives_whole_tasks_that_leave_no_room(policy: str, cases: int) -> None:
     tried = 0
-    for seed in range(25 * cases):
+    for seed in range(15 * cases):
         cluster, jobs = drawn(seed, Draw(finite=True, limits=seed % 2 == 0))
         try:
             answer = allocate(cluster, jobs, SPECS.get(policy, policy), "whole")
