@@ -204,3 +204,19 @@ def test_an_empty_list_with_an_error_is_no_cluster_without_jobs(
     monkeypatch.setattr(commands, "run", lambda command, _: outputs[files[command]])
     with pytest.raises(AwayError, match="Failed while looking"):  # a service asks again
         ask()
+
+
+def test_files_that_somebody_else_made_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["import", "slurm", "--from", str(SAVED), "--out", str(tmp_path)]
+    assert main(words) == main(words) == 0  # its own it makes anew
+    mine = tmp_path / "jobs.yaml"
+    mine.write_text("jobs: []\n")
+    (tmp_path / "cluster.yaml").unlink()
+    assert main(words) == 2
+    assert "jobs.yaml is there, and not made by this; name another" in capsys.readouterr().err
+    assert mine.read_text() == "jobs: []\n"
+    assert not (tmp_path / "cluster.yaml").exists()
+    assert main([*words[:3], "/nowhere"]) == 2
+    assert "there is no folder /nowhere" in capsys.readouterr().err

@@ -208,12 +208,17 @@ def test_a_node_fails_and_slurmctld_is_away(watch: Watch) -> None:
     # As slurmctld does where a slurmd is silent for long; that it is there brings the node back.
     watch.ground.run("scontrol", "update", "NodeName=d1", "State=DOWN", "Reason=tried")
     watch.until(lambda: watch.waits(lost) == 1)
-    seq = watch.service.records.seq
+    seqs = [watch.service.records.seq]
+
+    def is_away() -> bool:
+        seqs.append(watch.service.records.seq)
+        return not watch.service.ready
+
     watch.ground.kill("slurmctld", signal.SIGTERM)  # by SIGKILL it loses what it did not write down
     try:
-        watch.until(lambda: not watch.service.ready)
+        watch.until(is_away)
         assert "what is shown is" in watch.service.trouble
-        assert watch.service.records.seq == seq
+        assert seqs[-1] == seqs[-2]
         assert watch.where(kept) == {"": ["d2"]}
     finally:
         watch.ground.start("slurmctld")

@@ -137,6 +137,8 @@ def test_of_one_partition_alone_those_are_ordered_that_may_start_in_no_other() -
     finally:
         engine.close()
     assert written == {str(waiting[0]["job_id"]): SPACE}
+    with pytest.raises(InputError, match='Slurm has no partition "gup" with nodes; it has all'):
+        Orderer(10**9, lambda _: outputs, partition="gup")
 
 
 def test_a_budget_grants_so_many_at_once_and_so_many_a_second() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.importing import translate
 from fairlead.engines.slurm.reading import commands
-from fairlead.engines.slurm.reading.commands import ask, command_for, load
+from fairlead.engines.slurm.reading.commands import AwayError, ask, command_for, load
 from fairlead.model.errors import InputError
 from tests.engines.slurm.versions import JOBS, SAMPLES, SUITES, seen
 
@@ -71,7 +71,7 @@ def test_nodes_are_asked_for_as_the_version_has_them(
     def run(command: tuple[str, ...], _: float) -> str:
         asked.append(command)
         if command[0] == "sacctmgr":
-            raise EngineError("no slurmdbd")
+            raise EngineError("sacctmgr failed: Only 'accounting_storage/slurmdbd' is supported.")
         return "slurm-wlm 24.11.5\n" if "--version" in command else '{"nodes": [], "jobs": []}'
 
     monkeypatch.setattr(commands, "run", run)
@@ -84,3 +84,20 @@ def test_nodes_are_asked_for_as_the_version_has_them(
     with pytest.raises(InputError) as refused:
         load(tmp_path)
     assert "scontrol show nodes --json > nodes.json" in str(refused.value)
+
+
+def test_a_cluster_has_no_accounts_only_where_slurm_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = "Only 'accounting_storage/slurmdbd' is supported."
+
+    def run(command: tuple[str, ...], _: float) -> str:
+        if command[0] == "sacctmgr":
+            raise EngineError(f"sacctmgr failed: {said}")
+        return '{"nodes": [], "jobs": []}'
+
+    monkeypatch.setattr(commands, "run", run)
+    assert "accounts.txt" not in ask()
+    said = "sacctmgr: error: Sending PersistInit msg: Unable to connect to database"
+    with pytest.raises(AwayError, match="Unable to connect to database"):
+        ask()

@@ -63,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
             "cluster.yaml": head + write(cluster),
             "jobs.yaml": head + write(Cluster(()), jobs).replace("machines:\n", "", 1),
         }
+        for file in (Path(args.out) / name for name in texts):
+            _check_is_own(file, head)
         tenants = len(cluster.tenants)
         counts = f"{len(cluster.machines)} machines, {tenants} tenants and {len(jobs)} jobs"
         lines = [
@@ -81,3 +83,9 @@ def run(args: argparse.Namespace) -> int:
             beside.write_text(text, encoding="utf-8")
     say(lines)
     return 0
+
+
+def _check_is_own(file: Path, head: str) -> None:
+    """Raises InputError where somebody else wrote the file that is to be made."""
+    if file.is_file() and not file.read_bytes().startswith(head.encode()):
+        raise InputError(f"{file} is there, and not made by this", "name another folder with --out")

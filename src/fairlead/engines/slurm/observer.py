@@ -20,6 +20,7 @@ from fairlead.engines.observing import Priority, View
 from fairlead.engines.slurm.reading.commands import AwayError, ask, setting
 from fairlead.engines.slurm.reading.priority import priority_of
 from fairlead.engines.slurm.reading.reader import Ask, Reader, pause, spent
+from fairlead.engines.slurm.reading.values import Picture
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
@@ -124,6 +125,9 @@ class Observer:
         EngineError and InputError."""
         return f"slurm:{self._cluster()}"
 
+    def _check(self, picture: Picture) -> None:
+        """Raises InputError where the first picture is of no cluster that this can be done on."""
+
     def _meet_late(self) -> None:
         """The same, where slurmctld was away at first and the cluster was taken for another's."""
         found = self._meet()
@@ -145,7 +149,10 @@ class Observer:
 
     def _read(self) -> View:
         """Raises EngineError and InputError."""
-        view = self._viewer.view(self._reader.read(), int(time.time() * SECOND))
+        picture = self._reader.read()
+        if self._view is None:
+            self._check(picture)
+        view = self._viewer.view(picture, int(time.time() * SECOND))
         news = [note for note in view.notes if note not in self._noted]
         self._noted = set(view.notes)
         with self._lock:

@@ -64,10 +64,10 @@ def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[st
     said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
     if mode == "order":
         _granted()
-    if mode == "place":
+    if partition is not None:
         from fairlead.engines.slurm.placing.nodes import check_partition
 
-        check_partition(picture, partition or "")
+        check_partition(picture, partition)
     return said, _warnings(mode, partition)
 
 

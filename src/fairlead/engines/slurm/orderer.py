@@ -10,8 +10,10 @@ from fairlead.engines.observing import View
 from fairlead.engines.slurm.budget import Budget
 from fairlead.engines.slurm.observer import Observer
 from fairlead.engines.slurm.ordering import SPACE, Factors, factors_for, write_factors
+from fairlead.engines.slurm.placing.nodes import check_partition
 from fairlead.engines.slurm.reading.commands import ask
 from fairlead.engines.slurm.reading.reader import Ask
+from fairlead.engines.slurm.reading.values import Picture
 from fairlead.engines.slurm.viewing import Viewer
 
 FOREMOST = 1000
@@ -52,6 +54,10 @@ class Orderer(Observer):
     def _meet(self) -> str:
         self._budget = self._granted()
         return super()._meet()
+
+    def _check(self, picture: Picture) -> None:
+        if self._partition is not None:
+            check_partition(picture, self._partition)
 
     def _read(self) -> View:
         view = super()._read()

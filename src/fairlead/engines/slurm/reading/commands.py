@@ -40,6 +40,10 @@ EMPTY = 10_000
 OPTIONAL = frozenset({"accounts.txt"})
 """Outputs that a cluster without slurmdbd does not have."""
 
+HAS_NONE = ("there is no sacctmgr", "Only 'accounting_storage/slurmdbd' is supported")
+"""Words of where there are no accounts. All else may be for now, as where a database hangs, and a
+tree of no accounts would be another one."""
+
 PATIENCE = 60
 """Seconds that a command may take."""
 
@@ -122,13 +126,17 @@ def ask(optional: bool = True) -> dict[str, str]:
         except NoAnswerError as error:
             raise AwayError(str(error)) from error
         except EngineError as error:
-            if name not in OPTIONAL or isinstance(error, AwayError):
+            if name not in OPTIONAL:
                 raise
+            if not any(words in str(error) for words in HAS_NONE):
+                raise AwayError(str(error)) from error
     return outputs
 
 
 def load(folder: Path) -> dict[str, str]:
     """All saved outputs. Raises InputError with the file that is missing and its command."""
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", "`fairlead import slurm --save` makes one")
     outputs: dict[str, str] = {}
     for name in COMMANDS:
         try:
