@@ -15,14 +15,14 @@ from tests.simulation.report.folders import study
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = (("tsf", Kind.RESTRICTED, 0), ("drfh", Kind.RESTRICTED, 0))
-    return study(tmp_path_factory.mktemp("report") / "study", runs)
+    return study(tmp_path_factory.mktemp("report") / "study", runs, "table-ii(vary=0)")
 
 
 def test_the_report_is_written_beside_the_runs(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = run(capsys, "report", str(folder))
-    assert out.splitlines()[0] == "table-ii"
+    assert out.splitlines()[0] == "table-ii(vary=0)"
     assert "tsf against the others, by size of job" in out
     assert out.splitlines()[-1] == f"Written: {folder / 'report' / 'index.html'}"
     names = {file.name for file in (folder / "report").iterdir()}
