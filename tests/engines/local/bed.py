@@ -66,7 +66,7 @@ class LocalBed:
         return bool(of(self.state, attempt)) or claimed(self.state, attempt) is not None
 
     def settle(self) -> None:
-        time.sleep(0.01)
+        time.sleep(0.03)  # each look goes through all processes
 
     def ready(self, *expected: Assignment, limit_memory: bool = True) -> LocalEngine:
         """A new engine that was reconciled."""
@@ -173,7 +173,7 @@ def _checked(found: LocalBed) -> Iterator[LocalBed]:
         end = time.monotonic() + PATIENCE
         while (leftovers(found.state) or groups(found.state)) and time.monotonic() < end:
             engine.poll()
-            time.sleep(0.01)
+            time.sleep(0.03)  # each look goes through all processes
     found.close()
     assert not found.state.exists() or (leftovers(found.state), groups(found.state)) == ([], [])
     assert opened() - before == set()
