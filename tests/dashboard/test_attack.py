@@ -77,6 +77,8 @@ def test_names_of_all_kinds_are_text_and_fit_a_telephone(
     told = "held => import('/dashboard/views/causes.js').then(({ brief }) => brief(held))"
     cell = page.evaluate(told, {**held, "counts": {"b": 1140, LONG: 5554}})
     assert cell.startswith(f"waits for cpu on 12471 machines: {'x' * 12}… runs most: 5554 tasks")
+    cell = page.evaluate(told, {**held, "counts": {"b": 2, "a": 2, LONG: 1}})
+    assert cell.endswith(": b runs 2 tasks and others 3 beyond what is guaranteed")
     page.goto(f"{place.url}/#time?tenant={LONG}")
     expect(page.locator("main figcaption", has_text=LONG)).to_be_visible(timeout=90_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -341,9 +341,12 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
         expect(page.get_by_role("rowheader", name=tenant).first).to_be_visible()
     # Where some are not judged yet, that is said, and that all have what is theirs is not.
     said = "at => import('/dashboard/views/now.js').then(({ clear }) => clear(at))"
-    assert page.evaluate(said, {"exact": 0, "behind": None}).endswith("are guaranteed.")
-    behind = page.evaluate(said, {"exact": 0, "behind": "2 jobs are not judged yet"})
+    at = {"exact": 0, "behind": None, "checked": 3}
+    assert page.evaluate(said, at).endswith("are guaranteed.")
+    behind = page.evaluate(said, {**at, "behind": "2 jobs are not judged yet"})
     assert re.fullmatch(r"2 jobs are not judged yet; nobody is short by the exact .*\d\.", behind)
+    nobody = page.evaluate(said, {**at, "behind": "nobody is judged yet", "checked": 0})
+    assert nobody == "Nobody is judged yet."
     page.goto(f"{place.url}/#what-if")
     page.get_by_text("Other changes, a line each").click()
     page.get_by_label("Remove machines").fill("b1")
@@ -427,6 +430,10 @@ def test_a_moment_is_chosen_by_keyboard(signed_in: Callable[..., Page]) -> None:
     page.get_by_role("slider", name="moment").press("ArrowLeft")
     table = page.get_by_role("region", name="tenants at that moment")
     expect(table.get_by_role("rowheader", name="vision")).to_be_visible()
+    page.get_by_role("searchbox", name="tenants").fill("nobody")
+    expect(page.locator(".pasts")).to_have_text("No tenant has “nobody” in its name.")
+    said = "import('/dashboard/views/time.js').then(({ nothing }) => nothing([], ''))"
+    assert page.evaluate(said).startswith("There was no tenant yet, and of jobs without a tenant")
 
 
 def test_a_token_that_is_revoked_ends_the_session(

@@ -364,7 +364,7 @@ class LiveAudit(ResponseBody):
         default=None, description="who is not judged by the exact allocation yet; null: all are"
     )
     policy: str
-    tenants: Count = Field(description="how many were checked")
+    tenants: Count = Field(description="how many are judged by the exact allocation")
     gap: float | None = Field(
         default=None,
         description="the part, 0 to 1, of what is due by the exact allocation, in parts of tasks,"

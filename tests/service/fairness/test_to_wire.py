@@ -213,10 +213,20 @@ def test_who_is_not_judged_yet_is_not_cleared() -> None:
     live.step(seconds=1)
     stand = live.stand()
     assert (stand.audit().behind, stand.shares().behind) == (None, None)
-    assert [short.tenant for short in stand.audit().shortfalls] == ["language"]
+    (before,) = stand.audit().shortfalls
+    assert before.tenant == "language"
     adviser.held = True
     live.drain("m1")
-    assert "machines, weights or limits are others" in str(live.stand().audit().behind)
+    stand = live.stand()
+    found, audit = stand.shares(), stand.audit()
+    assert "machines, weights or limits are others" in str(audit.behind)
+    assert (audit.tenants, audit.shortfalls, audit.below_fair, audit.gap) == (0, [], [], None)
+    assert {(row.fair, row.shortfall) for row in found.tenants} == {(None, None)}
+    adviser.held = False
+    live.step(seconds=1)
+    live.step(seconds=1)
+    (after,) = live.stand().audit().shortfalls
+    assert (after.tenant, after.since) == ("language", before.since)
 
 
 def test_who_asks_for_more_than_it_was_given_whole_is_not_judged_yet() -> None:

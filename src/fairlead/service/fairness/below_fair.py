@@ -45,9 +45,9 @@ def find_below(
 ) -> tuple[tuple[Below, ...], int]:
     """Those who are furthest below their fair share, and how many others are. `display_name`: what
     a reader is told of jobs' names."""
-    if found.exact is None or not len(found.exact.answer.jobs.tasks):
+    if found.judge is None or not len(found.judge.answer.jobs.tasks):
         return (), 0
-    answer, was = found.exact.answer.jobs, found.exact.question
+    answer, was = found.judge.answer.jobs, found.judge.question
     at = Jobs(core).places_among(was.slot, was.seq)
     tasks = np.where(at >= 0, answer.tasks[at], 0.0)
     waits = (at >= 0) & (found.waiting > 0)

@@ -100,8 +100,10 @@ class FairnessMonitor:
         self._unsampled |= changed or self._unmeasured
         if self._unmeasured:
             self._unmeasured = False
-            short = short_of(self.measure(core), core)
-            self._since = {name: self._since.get(name, time) for name in short}
+            found = self.measure(core)
+            if not found.outdated:  # whom it does not judge stays short since when it was
+                short = short_of(found, core)
+                self._since = {name: self._since.get(name, time) for name in short}
         if self._unsampled and time >= self._next_sample:
             self._unsampled = False
             self._next_sample = time + self.settings.sample

@@ -39,8 +39,9 @@ class Measured:
     too; `never` is whether what waits of a job can never start, and `due` its share, not divided by
     any weight, by the exact allocation: nan where that is older than the job.
 
-    `unjudged` is whether tasks of a job wait that the exact allocation is older than; `outdated`
-    whether machines, their labels, weights or limits are others than those that it is of."""
+    `unjudged` is whether tasks of a job wait that the exact allocation is older than. `outdated`:
+    machines, their labels, weights or limits are others than those that it is of; then nobody is
+    judged by it: nothing is fair, due or lacking."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -63,15 +64,23 @@ class Measured:
     unjudged: Bools  # (J,)
     outdated: bool
 
+    @property
+    def judge(self) -> Answered | None:
+        """The exact allocation, if it is of these machines, weights and limits."""
+        return None if self.outdated else self.exact
+
     @cached_property
     def lacks(self) -> Ints:
         """(J,) the tasks that each job is short of."""
-        lacks: Ints = np.where(self.whole >= 0, np.maximum(self.whole - self.running, 0), 0)
+        judged = (self.whole >= 0) & (not self.outdated)
+        lacks: Ints = np.where(judged, np.maximum(self.whole - self.running, 0), 0)
         return lacks
 
     @cached_property
     def shortfall(self) -> Floats:
         """(T,) the share that each tenant is short of."""
+        if self.outdated:
+            return np.zeros(len(self.tenants))
         shortfall: Floats = np.maximum(self.owed - self.share, 0.0)
         near = np.abs(self.owed - self.share) <= CLOSE * (self.owed + self.share)
         shortfall[near] = 0.0
@@ -170,7 +179,7 @@ class Short:
 @dataclass(frozen=True, slots=True)
 class Audit:
     """The shortfalls now, most first; `more` are not listed. `exact`: of which moment the exact
-    allocation is, None before the first one."""
+    allocation is, None before the first one. `looked_at`: so many were judged by it."""
 
     time: int
     exact: int | None
@@ -206,6 +215,10 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             share = exact.answer.tenants.get(name)
             if share is not None:
                 fair[t] = share.share
+    outdated = exact is not None and _is_outdated(core, exact.question, present)
+    if outdated:
+        fair[:] = due[:] = np.nan
+        unjudged = waiting > 0
     counts = np.stack([running, waiting, waiting > 0, unjudged], axis=1)
     tasks = (running, np.maximum(whole, 0), running + could)
     parts = np.stack([shares_of(each, scale) for each in tasks], axis=1)
@@ -216,8 +229,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     return Measured(
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
         shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting, due,
-        total[:, 0], total[:, 1], unjudged,
-        exact is not None and _is_outdated(core, exact.question, present),
+        total[:, 0], total[:, 1], unjudged, outdated,
     )  # fmt: skip
 
 
@@ -311,7 +323,7 @@ def build_audit(
         time=time,
         exact=None if found.exact is None else found.exact.answer.time,
         policy=core.book.scaler.spec,
-        looked_at=len(found.tenants) + lone,
+        looked_at=0 if found.judge is None else len(found.tenants) + lone,
         short=tuple(short),
         more=max(len(everybody) - most, 0),
     )

@@ -101,7 +101,7 @@ def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
 def _jobs(
     core: Core, found: Measured, display_name: DisplayName, *, own: bool
 ) -> list[wire.JobShareNow]:
-    exact = None if found.exact is None else found.exact.answer.jobs
+    exact = None if found.judge is None else found.judge.answer.jobs
     scaled = _has_scale(core, found)
     rows = []
     chosen = np.flatnonzero(found.owner < 0) if own else np.arange(len(found.slot))

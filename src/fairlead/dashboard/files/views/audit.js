@@ -77,8 +77,8 @@ export function audit() {
       verdict.textContent =
         count
           ? `${counted(count, "tenant")} of ${found.tenants} ${count === 1 ? "has" : "have"} less than is guaranteed.`
-          : clear(found);
-      const judged = found.exact === null ? "Nobody is judged yet." : found.behind ? "Nobody of those who are judged." : "Nobody.";
+          : clear({ ...found, checked: found.tenants });
+      const judged = found.exact !== null && !found.behind ? "Nobody." : found.tenants ? "Nobody of those who are judged." : "Nobody is judged yet.";
       short.show(found.shortfalls, judged);
       below.show(found.below_fair, judged);
       const rest = [found.more ? `${found.more} more are short` : "", found.below_fair_more ? `${found.below_fair_more} more are below` : ""].filter(Boolean);

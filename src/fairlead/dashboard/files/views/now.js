@@ -139,10 +139,10 @@ export function known({ policy, exact, behind, problem, shortfalls }) {
 /**
  * What is to be said where nobody is known to be short: that all have what is guaranteed is said only where all
  * are judged.
- * @param {{exact: number | null, behind: string | null}} found
+ * @param {{exact: number | null, behind: string | null, checked: number}} found
  */
-export function clear({ exact, behind }) {
-  const nobody = exact === null ? "" : `nobody is short by the exact shares of ${clock(exact)}`;
+export function clear({ exact, behind, checked }) {
+  const nobody = exact === null || (behind && !checked) ? "" : `nobody is short by the exact shares of ${clock(exact)}`;
   if (behind) return `${capital(behind)}${nobody && `; ${nobody}`}.`;
   return nobody ? `${capital(nobody)}: all hold what they are guaranteed.` : "The exact fair shares are not known yet.";
 }
