@@ -104,14 +104,14 @@ class _State:
 
     def round(self) -> None:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
-        bound, out = self.progress.out_of_tasks()
+        bound = self.progress.out_of_tasks()
         limit, which = self.progress.at_limit()
         ceiling = min((each for each in (bound, limit) if each is not None), default=None)
         part = self._lowest(ceiling)
         if part is not None:
             self._stop(part)
         elif bound is not None and bound == ceiling:
-            for g in out:
+            for g in self.progress.run_out(bound):
                 self._number(("tasks", self.groups.members[g][0], 0), [g], bound)
         else:
             assert limit is not None

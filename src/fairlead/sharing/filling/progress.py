@@ -66,16 +66,20 @@ class Progress:
         """The bundles of a group at a level."""
         return [*self._terms[g], (level, self.rate[g])] if self.rate[g] else self._terms[g]
 
-    def out_of_tasks(self) -> tuple[fmpq | None, list[int]]:
-        """The level at which groups run out of tasks next, and which; None where none ever does."""
+    def out_of_tasks(self) -> fmpq | None:
+        """The level at which groups run out of tasks next; None where none ever does."""
         ends = self._ends
         while ends and self._end.get(ends[0][2]) is not ends[0][1]:
             heappop(ends)
-        if not ends:
-            return None, []
-        least = ends[0][1]
-        # The heap has them in its own order.
-        return least, sorted(g for g, level in self._end.items() if level == least)
+        return ends[0][1] if ends else None
+
+    def run_out(self, level: fmpq) -> list[int]:
+        """The groups that run out of tasks at that level, which is the next; they are to freeze,
+        and are not told again."""
+        out = []
+        while self.out_of_tasks() == level:
+            out.append(heappop(self._ends)[2])
+        return out
 
     def at_limit(self) -> tuple[fmpq | None, int]:
         """The level at which a limit is reached next, and which; None where none ever is."""
