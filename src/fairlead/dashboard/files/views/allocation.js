@@ -33,7 +33,7 @@ export function bottlenecksView() {
  */
 function drawn(title, draw) {
   const drawing = html("div", { class: "drawing" });
-  const remark = html("p", { class: "soft" }, "Sharing what is present …");
+  const remark = html("p", { class: "soft" }, "What is present is being shared exactly; among thousands of machines that can take a minute. It is drawn here when it is done.");
   let before = "";
   let next = 0;
 

@@ -63,9 +63,9 @@ export function because(kept, room = SENTENCE) {
   return at < 0 ? kept.sentence : kept.sentence.slice(at + 2);
 }
 
-/** Who runs how many; with room for one name, who runs most. @param {[string, number][]} names @param {typeof SENTENCE} room */
+/** Who runs how many; with room for one name, who runs most, if one does. @param {[string, number][]} names @param {typeof SENTENCE} room */
 function holders(names, room) {
-  const most = room.names === 1 && names.length > 1;
+  const most = room.names === 1 && names.length > 1 && names[0][1] > names[1][1];
   const shown = names.slice(0, room.names).map(([name, count], index) => `${short(name, room.letters)} ${index ? count : `runs ${most ? "most: " : ""}${counted(count, "task")}`}`);
   const rest = most ? 0 : sum(names.slice(room.names));
   return `${shown.join(", ")}${rest ? ` and others ${rest}` : ""}`;

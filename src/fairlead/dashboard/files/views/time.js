@@ -70,7 +70,7 @@ export function time(page) {
     drawings.replaceChildren(
       ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, width, chosen, colour: colour.get(past.name) ?? "" }, choose, (x) => lines(marks.filter((mark) => concerns(mark, past.name)), x, HIGH))),
       shown.length > FEW ? html("p", { class: "soft" }, `${shown.length - FEW} more tenants: write a part of their names above.`) : "",
-      shown.length ? "" : html("p", { class: "soft" }, "No share of a tenant is recorded of that time."),
+      shown.length ? "" : html("p", { class: "soft" }, nothing(history.tenants, wanted)),
     );
     renew(moment, ...(chosen === null ? [] : at(shown, chosen)));
     renew(changes, ...listed(marks, chosen, chosenByMark));
@@ -123,6 +123,17 @@ export function time(page) {
       return Math.max(2, length / POINTS);
     },
   };
+}
+
+/**
+ * Why no tenant is drawn.
+ * @param {Past[]} pasts
+ * @param {string} wanted
+ */
+export function nothing(pasts, wanted) {
+  if (!pasts.length) return "There was no tenant yet, and of jobs without a tenant no past is kept: they are rows of Now.";
+  if (wanted && !pasts.some(({ name }) => name.includes(wanted))) return `No tenant has “${wanted}” in its name.`;
+  return "No share of a tenant is recorded of that time.";
 }
 
 /**
