@@ -26,6 +26,8 @@ from tests.service.journal import postgres_server
 CLUSTER = """\
 machines:
   - {name: m1, capacity: {cpu: 4}}
+tenants:
+  - {name: a}
 """
 
 AT_ONCE = 2000
@@ -36,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--alone", action="store_true", help="each job is a tenant of its own")
     args = parser.parse_args()
     programs = postgres_server.programs()
     if programs is None:
@@ -43,7 +46,7 @@ def main() -> None:
     server = postgres_server.start(programs)
     try:
         with tempfile.TemporaryDirectory() as folder, kept_port() as one, kept_port() as other:
-            pair = _Pair(Path(folder), server.make("journal"), (one, other))
+            pair = _Pair(Path(folder), server.make("journal"), (one, other), tenant=not args.alone)
             pair.measure(args.jobs, args.turns)
     finally:
         server.stop()
@@ -52,8 +55,8 @@ def main() -> None:
 class _Pair:
     """Two services, each with a folder and a port."""
 
-    def __init__(self, folder: Path, journal: str, ports: tuple[int, int]) -> None:
-        self._folder, self._journal, self._ports = folder, journal, ports
+    def __init__(self, folder: Path, journal: str, ports: tuple[int, int], *, tenant: bool) -> None:
+        self._folder, self._journal, self._ports, self._tenant = folder, journal, ports, tenant
         (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
 
     def measure(self, jobs: int, turns: int) -> None:
@@ -75,7 +78,8 @@ class _Pair:
                 running = [self._start(0), self._start(1)]
                 spent = _processor_time(running[self._wait()].pid)
                 seconds, load = time.monotonic() - began, os.getloadavg()[0]
-                print(f"{jobs} jobs: {seconds:.1f} s, of processors {spent:.1f} s, load {load:.1f}")
+                said = f"{jobs} jobs: {seconds:.1f} s, of processors {spent:.1f} s, load {load:.1f}"
+                print(said, flush=True)
         finally:
             for each in running:
                 each.terminate()
@@ -98,9 +102,10 @@ class _Pair:
             time.sleep(0.05)
 
     def _submit(self, token: str, numbers: range) -> None:
-        """Jobs that no machine has room for: what runs would outlive the service."""
+        """Jobs that wait behind the first one, of which a task runs for a minute at most."""
+        tenant = {"tenant": "a"} if self._tenant else {}
         jobs = [
-            {"name": f"j{n}", "demand": {"cpu": 5}, "tasks": 9, "command": "sleep 60"}
+            {"name": f"j{n}", "demand": {"cpu": 4}, "tasks": 9, "command": "sleep 60"} | tenant
             for n in numbers
         ]
         status = self._ask(0, "POST", "/v1/jobs", json.dumps({"jobs": jobs}), token)
