@@ -168,4 +168,5 @@ def test_constraints_of_others_are_in_no_update(token: str) -> None:
         stage.step(1)
         stage.world.leave("m0")
         stage.step(1)
+        stage.step(1)  # and its shares are judged anew
         assert (SECRET in stage.run(told(stage))) is (token == "vision")
