@@ -113,9 +113,9 @@ def _classes(
     for _, machines, exclude in constraints:
         for names in (machines, exclude):
             if names and names not in lists:
-                lists[names] = len(lists)
+                number = lists[names] = len(lists)  # a long tuple's hash is slow
                 for name in names:
-                    listed.setdefault(name, []).append(lists[names])
+                    listed.setdefault(name, []).append(number)
 
     zero = Fraction(0)
     number_of: dict[Amounts, int] = {}  # a fraction's hash is slow, so amounts go by number
