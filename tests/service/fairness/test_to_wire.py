@@ -268,6 +268,7 @@ def test_nobody_is_judged_by_the_shares_of_another_policy() -> None:
     for _ in range(3):
         live.step(seconds=1)
     before, watch = live.service.core, live.service.watch
+    assert before is not None
     options = [(policy, Options(whole=by)) for policy in ("tsf", "drf") for by in (True, False)]
     for policy, option in [*options, ("fifo", Options())]:
         core = changed(before, before.now, policy, before.placement.name, option)
