@@ -51,20 +51,32 @@ def warm_whole_tasks() -> None:
     allocate(cluster, jobs, tasks="whole")
 
 
-def compile_tests() -> None:
-    """Compiles the tests and all that they import, which each process of the pool would do again.
-    What is wrong with one of them is said when they are run."""
+def begin_compiling_tests() -> subprocess.Popen[bytes]:
+    """Begins to compile to byte code the tests and all that they import, which each process of the
+    pool would do again. What is wrong with one of them is said when they are run."""
     words = ("-m", "pytest", "--collect-only", "-qq")
-    subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+    return subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
-if "events" in sys.argv[1:]:
-    warm_events()
-else:
-    warm(lambda done, total: print(done, total, flush=True))
-if "tests" in sys.argv[1:] and first_time(SIMULATION):
-    warm_simulation()
-    warm_whole_tasks()
-    note(SIMULATION)
-if "tests" in sys.argv[1:] and not list(ROOT.glob("tests/__pycache__/*-pytest-*.pyc")):
-    compile_tests()
+def main() -> None:
+    """Compiles what is asked for."""
+    tests = "tests" in sys.argv[1:]
+    beside = None
+    if tests and not list(ROOT.glob("tests/__pycache__/*-pytest-*.pyc")):
+        beside = begin_compiling_tests()
+    try:
+        if "events" in sys.argv[1:]:
+            warm_events()
+        else:
+            warm(lambda done, total: print(done, total, flush=True))
+        if tests and first_time(SIMULATION):
+            warm_simulation()
+            warm_whole_tasks()
+            note(SIMULATION)
+    finally:
+        if beside is not None:
+            beside.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -23,20 +23,23 @@ class Limits:
     tasks_per_tenant: int = 1_000_000  # of these
     tasks_per_job: int = 1_000_000
     terms_per_tenant: int = 10_000  # of the constraints of these jobs, each that differs
+    bytes_per_tenant: int = 512 * 2**20  # of what is written of these jobs (`job_bytes`)
     jobs_per_request: int = 10_000
     jobs: int = 1_000_000  # that are known, those that are over too
     tasks: int = 10_000_000  # of these
     keys_per_tenant: int = 250_000  # that are known
+    key_bytes_per_tenant: int = 256 * 2**20  # of these, and of the names of their jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
     """The time for which jobs that are over are known: until one of these limits is reached. Of
-    too many jobs or tasks those go first that are of the tenant with most of them."""
+    too many jobs, tasks or bytes those go first that are of the tenant with most of them."""
 
     time: int = 7 * DAY  # microseconds
     jobs: int = 100_000
     tasks: int = 2_000_000  # up to the last one of each job that was ever launched
+    bytes: int = 2**30  # of what was written of these jobs
     keys: int = DAY  # at least so long a key is known, whatever becomes of its jobs
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import random
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fairlead.engines.interface import EngineError
+from fairlead.engines.interface import Engine, EngineError
+from fairlead.engines.slurm import opening
 from fairlead.engines.slurm.budget import A_SECOND, AT_ONCE, Budget, budget_for
 from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.opening import open_slurm
@@ -28,6 +31,7 @@ from fairlead.engines.slurm.ordering import (
 )
 from fairlead.engines.slurm.reading.commands import ask, load
 from fairlead.model.errors import InputError
+from tests.cli.live.place import until
 from tests.engines.slurm.ground import Ground, path
 from tests.engines.slurm.test_observe import TENTH, Watch
 
@@ -157,21 +161,53 @@ def test_a_budget_grants_so_many_at_once_and_so_many_a_second() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "most", "rate"),
+    ("parameters", "most", "rate", "pause"),
     [
-        ("(null)", AT_ONCE, A_SECOND),
-        ("enable_configless,idle_on_node_suspend", AT_ONCE, A_SECOND),
-        ("rl_enable", 15, 1.0),
-        ("rl_bucket_size=50,rl_enable,rl_refill_period=10,rl_refill_rate=8", 25, 0.4),
-        ("rl_enable,rl_bucket_size=9999,rl_refill_rate=500", AT_ONCE, A_SECOND),
-        ("rl_bucket_size=50", AT_ONCE, A_SECOND),
+        ("(null)", AT_ONCE, A_SECOND, 0),
+        ("enable_configless,idle_on_node_suspend", AT_ONCE, A_SECOND, 0),
+        ("rl_enable", 15, 1.0, 3),
+        ("rl_bucket_size=50,rl_enable,rl_refill_period=10,rl_refill_rate=8", 25, 0.4, 7.5),
+        ("rl_enable,rl_bucket_size=9999,rl_refill_rate=500", AT_ONCE, A_SECOND, 3 / 250),
+        ("rl_bucket_size=50", AT_ONCE, A_SECOND, 0),
     ],
 )
 def test_where_slurm_limits_requests_half_of_them_is_taken(
-    parameters: str, most: int, rate: float
+    parameters: str, most: int, rate: float, pause: float
 ) -> None:
     budget = budget_for(parameters)
     assert (budget.most, budget.rate) == (most, rate)
+    assert budget.pause == pause
+
+
+def test_an_order_within_limits_is_read_as_seldom_as_they_want(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {
+        "PriorityType": "priority/multifactor",
+        "SlurmctldParameters": "rl_enable,rl_refill_period=1000",
+        "SchedulerParameters": "(null)",
+        "ClusterName": "here",
+    }
+    outputs, readings = load(SAVED), dict.fromkeys((1000, 0), 0)
+
+    def asked(by: int, _: bool) -> dict[str, str]:
+        readings[by] += 1
+        return outputs
+
+    monkeypatch.setattr(opening, "setting", said.__getitem__)
+    monkeypatch.setattr(opening, "cluster_name", lambda: said["ClusterName"])
+    monkeypatch.setattr(opening, "_check_commands", lambda: None)
+    engines: list[Engine] = []
+    try:
+        for user in readings:  # root is not limited
+            monkeypatch.setattr(os, "geteuid", partial(int, user))
+            monkeypatch.setattr(opening, "ask", partial(asked, user))
+            engines.append(open_slurm("order", 1000, Path("unused"), None)[0])
+        until(lambda: readings[0] > 2)
+    finally:
+        for engine in engines:
+            engine.close()
+    assert readings[1000] == 1
 
 
 def test_a_factor_that_slurm_lost_is_written_again_and_only_that_one() -> None:

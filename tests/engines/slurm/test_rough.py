@@ -29,6 +29,8 @@ GPUS = tuple(
     for i, model in ((1, "a100"), (2, "h100"))
 )
 TURNS = 14
+UNEVEN, EVEN = (("g1", 3), ("g2", 1)), (("g1", 1), ("g2", 1))
+DEVICES = tuple((f"g{i}", (Gres("gpu", "", count),)) for i, count in ((1, 3), (2, 1)))
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,13 @@ TURNS = 14
         (running(7, "g2", **WHOLE), 1, 16, 2),  # and of one that runs, what it has
         (job(7, nodes=2, **WHOLE), 2, 8, 2),
         (replace(running(7, "g[1-2]", most_nodes=4), running_on=2), 2, 1, 0),  # -N 1-4
+        (running(7, "g[1-2]", UNEVEN, cpus=4, memory_of_node=True, nodes=2), 2, 3, 0),
+        (
+            running(7, "g[1-2]", EVEN, nodes=2, per_job=(Gres("gpu", "", 4),), devices=DEVICES),
+            2,
+            1,
+            3,
+        ),
     ],
 )
 def test_what_can_be_read_of_it_counts(row: SlurmJob, gang: int, cpus: int, gpus: int) -> None:
@@ -82,7 +91,8 @@ def test_what_runs_otherwise_than_it_asked_for_is_its_tenants_all_the_same() -> 
         replace(running(8, "n[1-2]", most_nodes=4), running_on=2),
         viewer=Viewer(roughly=True),
     )
-    assert view.jobs["7"].running[0].machines == ("n1", "n2", "n1", "n2")
+    assert view.jobs["7"].running[0].machines == ("n1", "n2")
+    assert view.jobs["7"].job.demand["cpu"] == 3  # of four, two thirds, rounded up
     assert view.jobs["8"].running[0].machines == ("n1", "n2")
     assert not view.apart
 

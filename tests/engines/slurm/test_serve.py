@@ -48,8 +48,12 @@ def test_commands_answer_on_a_slurm_that_is_observed_and_then_put_into_order(
         assert "Slurm runs this cluster" in shell.refused("submit", "--", "true")
         slurm.run("scancel", runs, held)
         until(lambda: shell.json("jobs")["jobs"] == [])
-        (over,) = shell.json("jobs", "--all")["jobs"]
-        assert over["tasks"]["failed"] == 3
+        over = {job["name"]: job for job in shell.json("jobs", "--all")["jobs"]}
+        assert {name: job["state"] for name, job in over.items()} == {
+            runs: "failed",
+            held: "cancelled",
+        }
+        assert over[runs]["tasks"]["failed"] == 3
     # The other mode goes on with the same state, and back.
     slurm.wait_until_idle()
     blocks = sbatch("-w", "d1", "-c", "8")

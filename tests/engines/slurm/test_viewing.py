@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from fairlead.engines.interface import Cause, EngineError, Health
-from fairlead.engines.observing import View
+from fairlead.engines.observing import SeenJob, View
 from fairlead.engines.slurm.observer import Observer
 from fairlead.engines.slurm.reading.commands import AwayError, load
 from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.reading.reader import Reader
-from fairlead.engines.slurm.reading.values import Association, Picture, SlurmJob, SlurmNode
+from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.viewing import Viewer
 
 PATIENCE = 60.0
@@ -62,9 +62,14 @@ def job(number: int, state: str = "PENDING", **more: Any) -> SlurmJob:
 
 
 def running(
-    number: int, nodes: str, cores: tuple[tuple[str, int], ...] = (), **more: object
+    number: int, where: str, cores: tuple[tuple[str, int], ...] = (), **more: Any
 ) -> SlurmJob:
-    has = {"node_list": nodes, "running_on": max(1, len(cores)), "cores": cores, "started": 50}
+    has: dict[str, Any] = {
+        "node_list": where,
+        "running_on": max(1, len(cores)),
+        "cores": cores,
+        "started": 50,
+    }
     return job(number, "RUNNING", **has, **more)
 
 
@@ -108,6 +113,45 @@ def test_what_nobody_can_say_where_it_lies_counts_as_taken() -> None:
     assert "job 7 is not understood" in view.nodes[0].problem
 
 
+UNEVEN: dict[str, Any] = {"nodes": 2, "tasks": 4, "cpus": 4, "cores": (("n1", 3), ("n2", 1))}
+"""`-N 2 -n 4` as Slurm puts it on two empty nodes."""
+
+
+def test_tasks_of_several_nodes_count_where_they_lie_also_once_it_is_over() -> None:
+    viewer = Viewer()
+    assert seen(job(7, nodes=2, tasks=4, cpus=4), viewer=viewer).jobs["7"].job.gang == 2
+    runs = running(7, "n[1-2]", **UNEVEN)
+    found = seen(runs, viewer=viewer).jobs["7"]
+    assert found.job.gang == 4
+    assert found.job.demand["cpu"] == 1
+    assert found.running[0].machines == ("n1", "n1", "n1", "n2")
+    over = seen(replace(runs, state="COMPLETED", ended=60), viewer=viewer).jobs["7"]
+    assert over.job is found.job
+    assert over.ended[0].part.machines == ("n1", "n1", "n1", "n2")
+    even = seen(replace(runs, cores=(("n1", 2), ("n2", 2)))).jobs["7"]
+    assert even.running[0].machines == ("n1", "n2")
+
+
+def test_what_its_tasks_do_not_explain_counts_as_taken_where_it_lies() -> None:
+    memory = seen(running(7, "n[1-2]", memory_of_node=True, **UNEVEN))
+    assert [node.machine.capacity["cpu"] for node in memory.nodes] == [5, 7]
+    assert "how its tasks lie" in memory.apart["7"].why
+    devices = tuple((f"g{i}", (Gres("gpu", "a100", count),)) for i, count in ((1, 3), (2, 1)))
+    nodes = tuple(
+        replace(node, name=f"g{i}", gres=(Gres("gpu", "a100", 4),))
+        for i, node in enumerate(NODES, 1)
+    )
+    cores = (("g1", 1), ("g2", 1))
+    asked: dict[str, Any] = {
+        "nodes": 2,
+        "tasks": 2,
+        "per_job": (Gres("gpu", "", 4),),
+        "devices": devices,
+    }
+    row = running(7, "g[1-2]", cores=cores, **asked)
+    assert [node.machine.capacity["gpu"] for node in seen(row, nodes=nodes).nodes] == [1, 3]
+
+
 def test_elements_of_an_array_are_parts_and_no_more_wait_than_may_run() -> None:
     rows = (
         job(9, array=9, elements=8, throttle=3),
@@ -117,6 +161,28 @@ def test_elements_of_an_array_are_parts_and_no_more_wait_than_may_run() -> None:
     found = seen(*rows).jobs["9"]
     assert found.waiting == 1
     assert [part.name for part in found.running] == ["0", "1"]
+
+
+def test_an_array_with_a_limit_says_how_many_of_it_wait() -> None:
+    rows = (job(9, array=9, elements=5000, throttle=30), job(10, elements=2, array=10, throttle=3))
+    said = {name: each.said for name, each in seen(*rows).jobs.items()}
+    assert "5000 of its elements wait, of which 30 may start now" in said["9"]
+    assert "may start now" not in said["10"]
+
+
+def test_one_that_was_held_till_it_was_cancelled_is_over_and_not_gone() -> None:
+    viewer = Viewer()
+    gone = job(7, "CANCELLED", started=60, ended=60)
+    assert seen(gone, viewer=viewer).jobs == {}
+    held = job(7, reason="JobHeldUser"), job(8, reason="JobHeldUser", array=8, elements=2)
+    assert set(seen(*held, viewer=viewer).apart) == {"7", "8"}
+    one = job(9, "CANCELLED", array=8, element="1", started=60, ended=60)
+    for _ in range(2):
+        view = seen(gone, held[1], one, viewer=viewer)
+        assert set(view.apart) == {"8"}
+        assert view.jobs.keys() == {"7"}
+        assert view.jobs["7"] == SeenJob(view.jobs["7"].job, 0)
+    assert seen(held[1], viewer=viewer).jobs == {}
 
 
 def test_elements_that_were_changed_are_a_job_of_their_own() -> None:

@@ -74,6 +74,23 @@ def test_reasons_say_that_nothing_new_starts_and_that_newer_jobs_are_not_known(
     assert FULL not in stage.get("/v1/jobs/4711/why").messages[0]
 
 
+def test_a_service_that_has_no_token_yet_says_why(stage: Stage) -> None:
+    mend = fill(stage)
+    submit(stage)
+    tokens = stage.service.records.tokens
+    kept = dict(tokens)
+    tokens.clear()
+    stage.step(60)
+    answer = stage.get("/v1/jobs")
+    assert (answer.status, answer.kind) == (503, "unavailable")
+    (said,) = answer.messages
+    assert said == f"no token is good yet: {FULL}; ask again once the administrator's is made"
+    tokens.update(kept)
+    mend()
+    stage.step(60)
+    assert stage.get("/v1/jobs").status == 200
+
+
 def test_who_asks_again_with_the_same_key_has_submitted_once(stage: Stage) -> None:
     mend = fill(stage)
     assert submit(stage).status == 503

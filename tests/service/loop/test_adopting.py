@@ -273,6 +273,21 @@ def test_one_that_is_held_claims_nothing_and_comes_back() -> None:
     assert bed.service.apart == {}
 
 
+def test_one_that_was_held_till_it_was_cancelled_is_cancelled() -> None:
+    bed = Bed()
+    bed.see(SeenJob(job("7"), 0, (part("", "m1"),)))
+    bed.see(apart={"7": Apart("team", "it was given back to the queue just now")})
+    bed.see(SeenJob(job("7"), 0))
+    assert bed.state("7") is JobState.CANCELLED
+    number = bed.service.records.names["7"].id
+    bed.see(SeenJob(job("7"), 0))
+    bed.see()
+    assert bed.service.records.names["7"].id == number
+    assert bed.service.apart == {}
+    bed.see(SeenJob(job("8"), 0))  # it came and went unseen
+    assert bed.service.records.job("8") is None
+
+
 def test_one_that_was_cancelled_while_it_waited_is_cancelled() -> None:
     bed = Bed()
     bed.see(SeenJob(job("7"), 1), SeenJob(job("8"), 3, (part("0", "m1"),)))

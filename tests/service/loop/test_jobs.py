@@ -8,7 +8,10 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import TaskState
+from fairlead.service.records.dump import load, take
 from fairlead.service.records.jobs import JobState
+from fairlead.service.records.people import KeyTotals
+from fairlead.service.records.sizes import job_bytes
 from fairlead.service.requests import (
     Caller,
     CancelJob,
@@ -290,6 +293,40 @@ def test_constraints_of_a_tenant_have_so_many_terms_and_others_theirs() -> None:
     stage.submit(job("w", tenant="a", prefer="r != 1", prefer_for=1))
 
 
+def test_what_is_written_of_a_tenants_jobs_has_so_many_bytes_and_others_theirs() -> None:
+    """However it is written: many short texts and ranges of names are what they take."""
+    long = job("x", tenant="a", call="c" * 5_000, command=None)
+    limits = Limits(bytes_per_tenant=job_bytes(long) + 2_000)
+    stage = Stage(settings=Settings(limits=limits, tenants=(Tenant("a"), Tenant("b"))))
+    stage.step()
+    for more in (
+        {"env": {f"v{number}": "1" for number in range(25)}},
+        {"command": ["true", *"x" * 40]},
+        {"command": "echo " + "\N{LATIN SMALL LETTER E WITH ACUTE}" * 1_200},
+        {"command": "true", "exclude": ["m[100-140]"]},
+        {"command": "true", "where": f"z notin ({','.join(f'v{n}' for n in range(40))})"},
+    ):
+        small, large = job("y", tenant="a"), SubmitJobs(ADMIN, (job("z", tenant="a", **more),))
+        first, second, third = stage.step(
+            SubmitJobs(ADMIN, (long,)), large, SubmitJobs(ADMIN, (small,))
+        )
+        assert isinstance(first, Done)
+        assert isinstance(second, Refused)
+        assert second.wrong is Wrong.TOO_MANY
+        assert f'"a" has unfinished jobs of {job_bytes(long)} bytes' in second.what
+        assert isinstance(third, Done)
+        known = stage.service.records.totals["a"].bytes
+        assert known == job_bytes(long) + job_bytes(small)
+        assert load(take(stage.service.records).encode()).totals["a"].bytes == known
+        assert stage.refused(large).wrong is Wrong.TOO_MANY
+        assert isinstance(stage.step(SubmitJobs(ADMIN, (job("w", tenant="b", **more),)))[0], Done)
+        stage.step(*(CancelJob(ADMIN, name) for name in "xyw"))
+        stage.settle(2)
+        assert stage.service.records.totals["a"].bytes == 0
+        stage.step(*(ForgetJob(ADMIN, name) for name in "xyw"))
+        assert not stage.service.records.kept
+
+
 def test_it_is_said_how_long_a_request_took_whatever_becomes_of_it() -> None:
     stage = Stage()
     stage.step()
@@ -365,6 +402,45 @@ def test_many_tasks_are_forgotten_of_who_has_most() -> None:
     assert [record.name for record in stage.service.records.jobs.values()] == ["q", "c"]
 
 
+def test_what_was_written_of_jobs_is_forgotten_of_who_has_most() -> None:
+    settings = Settings(retention=Retention(bytes=6_000), tenants=(Tenant("loud"), Tenant("quiet")))
+    stage = Stage(settings=settings, fates={name: [Fate(0)] for name in ("q", "a", "b", "c")})
+    stage.submit(job("q", tenant="quiet"))
+    stage.settle(2)
+    for name in "abc":
+        stage.submit(job(name, tenant="loud", env={"v": "1" * 2_000}))
+        stage.settle(2)
+    assert [record.name for record in stage.service.records.jobs.values()] == ["q", "b", "c"]
+    kept = load(take(stage.service.records).encode()).kept
+    assert {tenant: each.bytes for tenant, each in kept.items()} == {
+        tenant: each.bytes for tenant, each in stage.service.records.kept.items()
+    }
+
+
+def test_names_under_keys_of_a_tenant_have_so_many_bytes() -> None:
+    limits = Limits(key_bytes_per_tenant=1_000)
+    stage = Stage(settings=Settings(limits=limits, tenants=(Tenant("a"), Tenant("b"))))
+    stage.step()
+    for name in "ab":
+        stage.step(MakeToken(ADMIN, name, Role.TENANT, name, "", ""))
+    one, two = (Caller(name, Role.TENANT, name) for name in "ab")
+    four = tuple(job(f"x{number}") for number in range(4))
+    first, second, third = stage.step(
+        SubmitJobs(one, four, "k"),
+        SubmitJobs(one, tuple(job(f"y{number}") for number in range(4)), "l"),
+        SubmitJobs(two, tuple(job(f"z{number}") for number in range(8)), "l"),
+    )
+    assert isinstance(first, Done)
+    assert isinstance(second, Refused)
+    assert second.wrong is Wrong.TOO_MANY
+    assert "would take 1018 bytes, and 1000 is the most" in second.what
+    assert isinstance(third, Done)
+    known = stage.service.records.key_totals
+    assert known["a"] == KeyTotals(1, 101 + 4 * 102)
+    assert load(take(stage.service.records).encode()).key_totals == known
+    assert stage.submit(*four, key="k", caller=one).again
+
+
 def test_a_key_is_known_for_its_time_whatever_becomes_of_its_jobs() -> None:
     settings = Settings(retention=Retention(time=2 * SECOND, keys=60 * SECOND))
     stage = Stage(settings=settings, fates={"x": [Fate(0)], "y": [Fate(0)]})
@@ -380,7 +456,7 @@ def test_a_key_is_known_for_its_time_whatever_becomes_of_its_jobs() -> None:
     assert not stage.service.records.jobs
     stage.settle(70, SECOND)
     assert not stage.service.records.keys
-    assert not stage.service.records.key_counts
+    assert not stage.service.records.key_totals
     stage.restart()
     stage.step()
     assert not stage.service.records.keys

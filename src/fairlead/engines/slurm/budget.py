@@ -15,16 +15,22 @@ A_SECOND = 5.0
 three milliseconds, as it looks at the queue again."""
 
 
+READING = 3
+"""Requests of a reading. Where requests are limited, they may be as many as all others together."""
+
+
 class Budget:
-    """Requests that may be made: `most` at once, and `rate` a second on the average."""
+    """Requests that may be made: `most` at once, and `rate` a second on the average. Beside these
+    Slurm may be read every `pause` seconds."""
 
     def __init__(
         self,
         most: int = AT_ONCE,
         rate: float = A_SECOND,
         clock: Callable[[], float] = time.monotonic,
+        pause: float = 0.0,
     ) -> None:
-        self.most, self.rate, self._clock = most, rate, clock
+        self.most, self.rate, self.pause, self._clock = most, rate, pause, clock
         self._left, self._at = float(most), clock()
 
     def take(self, wanted: int) -> int:
@@ -53,7 +59,7 @@ class Budget:
 class Unlimited:
     """Where slurmctld limits nobody."""
 
-    rate = float("inf")
+    pause = 0.0
 
     def affords(self, wanted: int) -> bool:  # noqa: ARG002  all of them are
         return True
@@ -77,4 +83,5 @@ def budget_for(parameters: str) -> Budget:
 
     bucket, each = limit("rl_bucket_size", 30), limit("rl_refill_rate", 2)
     rate = each / max(1, limit("rl_refill_period", 1))
-    return Budget(max(1, min(AT_ONCE, bucket // 2)), min(A_SECOND, rate / 2))
+    most, half = max(1, min(AT_ONCE, bucket // 2)), rate / 2
+    return Budget(most, min(A_SECOND, half), pause=READING / half)

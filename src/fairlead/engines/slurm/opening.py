@@ -73,12 +73,12 @@ def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[st
 
 def allowance() -> Allowance:
     """The jobs and requests that placing may have there. Raises EngineError and InputError."""
-    from fairlead.engines.slurm.budget import Unlimited, budget_for, is_limited
+    from fairlead.engines.slurm.budget import Unlimited, budget_for
     from fairlead.engines.slurm.placing.rounds import Allowance
 
     most, parameters = int(setting("MaxJobCount")), setting("SlurmctldParameters")
-    limited = is_limited(parameters) and os.geteuid() != 0
-    return Allowance(most - most // RESERVE, budget_for(parameters) if limited else Unlimited())
+    requests = budget_for(parameters) if _limits_us(parameters) else Unlimited()
+    return Allowance(most - most // RESERVE, requests)
 
 
 def _check_commands() -> None:
@@ -113,7 +113,7 @@ def _warnings_of(engine: Observer | Placer, mode: str, partition: str | None) ->
 
 def _granted() -> Budget:
     """Requests for an order. Raises EngineError, and InputError where the queue has none."""
-    from fairlead.engines.slurm.budget import budget_for
+    from fairlead.engines.slurm.budget import Budget, budget_for
 
     kind = setting("PriorityType")
     if kind != MULTIFACTOR:
@@ -121,4 +121,11 @@ def _granted() -> Budget:
             f"the cluster has PriorityType={kind}, which knows no site factor",
             f"--mode order needs PriorityType={MULTIFACTOR} in slurm.conf",
         )
-    return budget_for(setting("SlurmctldParameters"))
+    parameters = setting("SlurmctldParameters")
+    return budget_for(parameters) if _limits_us(parameters) else Budget()
+
+
+def _limits_us(parameters: str) -> bool:
+    from fairlead.engines.slurm.budget import is_limited
+
+    return is_limited(parameters) and os.geteuid() != 0

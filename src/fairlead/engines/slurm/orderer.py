@@ -53,6 +53,7 @@ class Orderer(Observer):
 
     def _meet(self) -> str:
         self._budget = self._granted()
+        self._every = max(self._every, self._budget.pause)
         return super()._meet()
 
     def _check(self, picture: Picture) -> None:

@@ -16,6 +16,7 @@ from fairlead.engines.slurm.demands import (
     parts_of,
     request_of,
 )
+from fairlead.engines.slurm.lying import levelled, places_of_tasks
 from fairlead.engines.slurm.reading.values import SlurmJob, SlurmNode
 from fairlead.engines.slurm.translation import machine_of
 from fairlead.model.names import expand_all
@@ -25,15 +26,13 @@ WHOLE = "--exclusive"
 
 def rough_request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
     """The request as it would be without the wishes that are not understood, rounded up. Of a job
-    that has begun on more nodes than it asked for it is of all of these, and who wants nodes whole
-    asks for all that is on them. `nodes`: those that take jobs, and those where it runs. Raises
-    NotUnderstoodError where no node is left."""
+    that has begun otherwise than it asked for, as on more nodes, each of its nodes counts like that
+    on which it has most, and who wants nodes whole asks for all that is on them. `nodes`: those
+    that take jobs, and those where it runs. Raises NotUnderstoodError where no node is left."""
     own = frozenset(expand_all([job.node_list])) if job.running_on else frozenset[str]()
     plain = replace(job, running_on=0, beyond=())
-    if job.running_on > parts_of(plain)[0]:
-        times = job.running_on if job.memory_of_node else job.nodes
-        memory = job.memory * times // job.nodes
-        plain = replace(plain, nodes=job.running_on, memory=memory)
+    if job.running_on > 1 and not places_of_tasks(job, parts_of(plain)[0]):
+        plain = replace(levelled(job), beyond=())
     found = request_of(_rounded(_readable(plain)), nodes)
     return _whole(job, found, nodes, own) if WHOLE in job.beyond else found
 

@@ -140,9 +140,9 @@ def held_by(job: SlurmJob, picture: Picture) -> str:
 
 
 def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> None:
-    """Takes what a job holds from each of its nodes: by its cores there, where Slurm says them, and
-    of devices an equal part."""
-    count, cores = max(1, job.running_on), dict(job.cores)
+    """Takes what a job holds from each of its nodes: by its cores and devices there, where Slurm
+    says them, else an equal part."""
+    count, cores, devices = max(1, job.running_on), dict(job.cores), dict(job.devices)
     total = sum(cores.values())
     gpus = sum(each.count for each in job.per_job) + count * sum(e.count for e in job.per_node)
     gpus += job.tasks * sum(each.count for each in job.per_task)
@@ -151,6 +151,8 @@ def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> No
         if node.name in names:
             part = Fraction(cores.get(node.name, 0), total) if total else Fraction(1, count)
             memory = Fraction(1, job.nodes) if job.memory_of_node else part
+            held = sum(e.count for e in devices.get(node.name, ()) if e.kind == "gpu")
+            held = held if devices else -(-gpus // count)
             nodes[index] = replace(
                 node,
                 cpus=0 if whole else max(0, node.cpus - ceil(job.cpus * part)),
@@ -159,7 +161,7 @@ def take_from(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> No
                     type(each)(
                         each.kind,
                         each.model,
-                        0 if whole else max(0, each.count - -(-gpus // count)),
+                        0 if whole else max(0, each.count - held),
                     )
                     if each.kind == "gpu"
                     else each

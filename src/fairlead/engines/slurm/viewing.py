@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, count
 
 from fairlead.engines.interface import Cause, Health, Node
 from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
 from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_of
+from fairlead.engines.slurm.lying import by_tasks, nodes_of, places_of_tasks
 from fairlead.engines.slurm.reading.parse import elements_of
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.rough import rough_request_of
@@ -30,7 +30,7 @@ from fairlead.engines.slurm.translation import (
 )
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
-from fairlead.model.names import compress, expand_all
+from fairlead.model.names import compress
 
 SECOND = 1_000_000
 
@@ -84,7 +84,12 @@ class _Found:
         elements = self.elements
         if self.throttle:
             elements = min(elements, max(0, self.throttle - len(self.running)))
-        waiting = elements * int(self.job.gang)
+        waiting, said = elements * int(self.job.gang), self.said
+        if elements < self.elements:
+            said += (
+                f"; {self.elements} of its elements wait, of which {elements} may start now: it may"
+                f" have {self.throttle} at a time (%)"
+            )
         return SeenJob(
             self.job,
             waiting,
@@ -92,7 +97,7 @@ class _Found:
             tuple(self.ended),
             frozenset(self.again),
             self.queued[0] if len(self.queued) == 1 else tuple(chain(*self.queued)),
-            said=self.said,
+            said=said,
         )
 
 
@@ -107,6 +112,7 @@ class _Draft:
     places: Places
     found: dict[str, _Found] = field(default_factory=dict)
     apart: dict[str, Apart] = field(default_factory=dict)
+    over: dict[str, Job] = field(default_factory=dict)  # that were apart, and never ran
     notes: list[str] = field(default_factory=list)
 
 
@@ -127,6 +133,7 @@ class Viewer:
         self._shape: object = None
         self._requests: dict[int, tuple[SlurmJob, _Read]] = {}
         self._jobs: dict[int, dict[tuple[str, Request], Job]] = {}
+        self._apart: frozenset[str] = frozenset()  # those of the last view, and what is over of it
         self._elements: dict[str, list[str]] = {}  # of jobs that are a part of an array
         # Of jobs that wait: Slurm's own priorities, the least of a job's, and where they may start.
         self.priorities: dict[str, int] = {}
@@ -143,7 +150,7 @@ class Viewer:
             self._shape = shape
             self._requests.clear()
         open_ = {node.name for node in usable}
-        busy = {name for job in picture.jobs if job.state in RUNNING for name in _nodes_of(job)}
+        busy = {name for job in picture.jobs if job.state in RUNNING for name in nodes_of(job)}
         shown = [node for node in picture.nodes if node.name in open_ or node.name in busy]
         problems = {node.name: _why_closed(node) for node in shown if node.name not in open_}
         draft = _Draft(picture, usable, shown, problems, places_of(picture), notes=notes)
@@ -153,6 +160,10 @@ class Viewer:
         self.priorities, self.partitions = {}, {}
         for job, read in zip(picture.jobs, reads, strict=True):
             self._take(draft, job, read)
+        for number, over in draft.over.items():
+            if number not in draft.apart:
+                draft.found.setdefault(over.name, _Found(over))
+        self._apart = frozenset((*draft.apart, *draft.over))
         tenants = tenants_of(picture, notes)
         jobs = {name: each.to_seen_job() for name, each in draft.found.items()}
         return View(
@@ -179,9 +190,9 @@ class Viewer:
             draft.apart[str(number)] = Apart(tenant or None, reason)
             return
         request = read.request
-        machines = () if request is None or waits else _machines(job, request.gang)
+        machines = () if request is None or waits else places_of_tasks(job, request.gang)
         if self._roughly and request is not None and not (waits or machines):
-            machines = (_nodes_of(job) * request.gang)[: request.gang]
+            machines = (nodes_of(job) * request.gang)[: request.gang]
         if request is None or not (waits or machines):
             why = read.why or UNEQUAL
             if waits:
@@ -190,6 +201,8 @@ class Viewer:
                 draft.notes.append(f"{called(job)} is left out: {why}")
             elif runs:
                 _count_as_taken(draft, job, why)
+            elif request is not None and str(number) in self._apart and not nodes_of(job):
+                draft.over[str(number)] = self._job(number, tenant, request)
             return
         if read.why and (waits or runs):
             draft.notes.append(f"{called(job)} is not understood: {read.why}; {ROUGH}")
@@ -221,6 +234,8 @@ class Viewer:
         said."""
         known = self._requests.get(job.number)
         if known is not None and (known[0] is job or known[0] == job):
+            return known[1]
+        if known is not None and _is_over_that_ran(job, known[0]):
             return known[1]
         found = _understood(job, draft.usable)
         if self._roughly and job.elements:
@@ -290,42 +305,43 @@ def _why_held(job: SlurmJob, picture: Picture) -> str:
     return reason or ("" if job.priority else "Slurm holds it (its priority is 0)")
 
 
-def _nodes_of(job: SlurmJob) -> tuple[str, ...]:
-    text = job.node_list
-    return expand_all([text]) if "[" in text or "," in text else (text,) if text else ()
+def _has_begun(job: SlurmJob) -> bool:
+    return job.state != "PENDING" and job.running_on > 0
 
 
-def _machines(job: SlurmJob, gang: int) -> tuple[str, ...]:
-    """The machine of each task; empty where Slurm does not say it."""
-    names = _nodes_of(job)
-    if len(names) == 1:
-        return names * gang
-    if len(names) == gang:
-        return names
-    total = sum(cores for _, cores in job.cores)
-    counts = [(name, Fraction(cores * gang, total)) for name, cores in job.cores if total]
-    if any(count.denominator > 1 for _, count in counts):
-        return ()
-    return tuple(name for name, count in counts for _ in range(int(count)))
+def _is_over_that_ran(job: SlurmJob, before: SlurmJob) -> bool:
+    """Whether it is over, and `before` the same run of it. Where its devices lay is forgotten by
+    Slurm then."""
+    return job.state not in (*RUNNING, "PENDING") and 0 < job.started == before.started
 
 
 def _understood(job: SlurmJob, nodes: Sequence[SlurmNode]) -> _Read:
+    """What it asks for by its nodes; by its tasks where it runs and lies only so."""
     try:
         request = request_of(replace(job, running_on=0), nodes)
     except (NotUnderstoodError, InputError) as error:
         return _Read(None, str(error))
-    return _Read(request) if job.elements else _Read(None, "the list of its elements was cut")
+    if not job.elements:
+        return _Read(None, "the list of its elements was cut")
+    if _has_begun(job) and not places_of_tasks(job, request.gang):
+        try:
+            alike = request_of(by_tasks(job), nodes)
+        except (NotUnderstoodError, InputError):
+            return _Read(request)  # as it was asked for; it lies otherwise
+        if places_of_tasks(job, alike.gang):
+            return _Read(alike)
+    return _Read(request)
 
 
 def _roughly(job: SlurmJob, draft: _Draft, read: _Read) -> _Read:
     """The same, and as far as it can be read what is not understood, or runs otherwise than it
     asked for."""
-    began = job.state != "PENDING" and job.running_on > 0
-    if read.request is not None and not (began and not _machines(job, read.request.gang)):
+    began = _has_begun(job)
+    if read.request is not None and not (began and not places_of_tasks(job, read.request.gang)):
         return read
     row, nodes = replace(job, running_on=0), draft.usable
     if began:
-        closed = {*_nodes_of(job)} - {node.name for node in nodes}
+        closed = {*nodes_of(job)} - {node.name for node in nodes}
         row, nodes = job, [*nodes, *(n for n in draft.picture.nodes if n.name in closed)]
     try:
         return _Read(rough_request_of(row, nodes), read.why or UNEQUAL)
@@ -344,7 +360,7 @@ def _end(job: SlurmJob, part: Part) -> PartEnd:
 
 
 def _count_as_taken(draft: _Draft, job: SlurmJob, why: str) -> None:
-    names = [node.name for node in draft.shown if node.name in _nodes_of(job)]
+    names = [node.name for node in draft.shown if node.name in nodes_of(job)]
     take_from(job, names, draft.shown)
     taken = f"it counts as taken on {', '.join(compress(names)) or 'no node that is there'}"
     draft.notes.append(f"{called(job)} is not understood: {why}; {taken}")

@@ -104,6 +104,12 @@ class Keys:
         known = verify(text, self._tokens.get)
         if known is None:
             self._slow_down_guesses(address)
+            if not self._tokens:  # as where the engine of a new service is away
+                raise RefusalError(
+                    ErrorKind.UNAVAILABLE,
+                    f"no token is good yet: {await self._api.read(_why_none)}",
+                    "ask again once the administrator's is made",
+                )
             raise RefusalError(
                 ErrorKind.UNAUTHENTICATED,
                 "the token is not valid",
@@ -158,6 +164,10 @@ def caller_of(holder: Holder) -> Caller:
 
 def _tokens(view: ServiceView) -> dict[str, TokenRecord]:
     return dict(view.records.tokens)
+
+
+def _why_none(view: ServiceView) -> str:
+    return view.trouble or "the service has not begun"
 
 
 def may_see(view: ServiceView, caller: Caller, tenant: str | None) -> bool:

@@ -15,9 +15,7 @@ from fairlead.engines.observing import Apart, SeenJob, View
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.scheduling.decisions import Decision, Launch
-from fairlead.scheduling.events import (
-    TenantChanged,
-)
+from fairlead.scheduling.events import JobCancelled, TenantChanged
 from fairlead.service.loop.standing import (
     Standing,
     end_parts,
@@ -78,10 +76,11 @@ class Adoption:
         self._standing: dict[str, Standing] = {}
 
     def scheduler_reason(self, name: str) -> str:
-        """The cluster's own scheduler's sentence on a job; empty where it has none, as of one that
-        waits no more where that places alone."""
+        """The cluster's own scheduler's sentence on a job; empty where it has none, as of one of
+        which nothing waits where that places alone."""
         seen = self._seen.get(name)
-        return "" if seen is None or (self._alone and not seen.waiting) else seen.said
+        waits = seen is not None and (seen.waiting or seen.queued or not self._alone)
+        return seen.said if seen is not None and waits else ""
 
     def refusal(self, records: Records, request: Request) -> Refused | None:
         """Why a request is refused here, since it is for the other scheduler; None where not."""
@@ -208,7 +207,13 @@ class Adoption:
         standing = self._standing.get(name)
         if standing is None or name not in step.core.ids.jobs:
             if not seen.waiting and not seen.running:
-                return True  # it is over, or came and went unseen
+                # It is over, or came and went unseen. One that was held, and never ran, is in no
+                # record till then.
+                held = name in self.apart and not seen.ended
+                if held and name not in step.records.names:
+                    submit(step, name, seen)
+                    step.apply(JobCancelled(step.time, name))
+                return True
             standing = submit(step, name, seen)
         whole = place_parts(step, name, standing, seen)
         if not shrink(step, name, standing, seen.waiting):

@@ -16,6 +16,7 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit
+from fairlead.service.records.book import Totals
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.lookup import display_name, find
 from fairlead.service.records.people import MachineRecord
@@ -142,12 +143,12 @@ def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
             f"write at most {limits.tasks_per_job}",
             _about(step, request.caller, job, "tasks"),
         )
-    taken = step.additions.setdefault(job.tenant, [0, 0])
+    taken = step.additions.setdefault(job.tenant, Totals())
     totals = step.records.totals[job.tenant]
     # Beyond what the records know: this step may have changed the job before.
     before = max(0, step.sizes.get(job.id, job.tasks) - job.tasks)
     more = max(0, request.tasks - job.tasks) - before
-    if more > 0 and totals.tasks + taken[1] + more > limits.tasks_per_tenant:
+    if more > 0 and totals.tasks + taken.tasks + more > limits.tasks_per_tenant:
         refuse(
             Wrong.TOO_MANY,
             f'tenant "{job.tenant}" would have more than {limits.tasks_per_tenant}'
@@ -156,7 +157,7 @@ def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
         )
     step.apply(JobChanged(step.time, job.name, request.tasks))
     step.sizes[job.id] = request.tasks
-    taken[1] += more
+    taken.tasks += more
     return job.id
 
 

@@ -14,9 +14,9 @@ from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, TimePassed
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
-from fairlead.service.records.book import Records
+from fairlead.service.records.book import Records, Totals
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import KeyOwner, KeyRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord, KeyTotals
 
 QUIET = 24 * 3_600_000_000
 """Microseconds after which a service in which nothing happens writes down that time passed: the
@@ -47,9 +47,10 @@ class Step:
     ahead: int = 0
     submissions: dict[str, int] = field(default_factory=dict)  # unique name: number
     called: set[tuple[str | None, str]] = field(default_factory=set)  # of these tenant and name
-    additions: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
+    additions: dict[str, Totals] = field(default_factory=dict)  # tenant: what is more
     sizes: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
     keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)
+    key_additions: dict[str | None, KeyTotals] = field(default_factory=dict)  # by tenant
     removals: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
     tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked
     pause: Callable[[], None] = lambda: None

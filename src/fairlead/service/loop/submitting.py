@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
@@ -16,8 +15,10 @@ from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
 from fairlead.service.loop.refusals import RefusedError, refuse
 from fairlead.service.loop.step import Step
+from fairlead.service.records.book import Totals
 from fairlead.service.records.names import BETWEEN, unique_name
-from fairlead.service.records.people import KeyOwner, KeyRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord, KeyTotals
+from fairlead.service.records.sizes import job_bytes, key_bytes
 from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Warned, Wrong
 from fairlead.service.settings import Limits
 
@@ -28,6 +29,10 @@ ENOUGH = 1000
 
 AT_ONCE = 50
 """Jobs that the core looks at before others' answers may go first."""
+
+_WRITTEN = "unfinished jobs of {} bytes (commands, environments, calls, names)"
+
+_FEWER_KEYS = "wait until some are old enough to be forgotten, or send none"
 
 
 def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
@@ -50,7 +55,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         before = _find_key(step, owner)
         if before is not None:
             return _again(step, before, asked, request.key, jobs)
-        _check_keys(step, limits, owner)
+        _check_keys(step, limits, owner, jobs)
     unique = _with_unique_names(step, jobs)
     mistakes = _mistakes(step, limits, jobs, unique)
     warnings = _warnings(step, jobs, {each.about[1] for each in mistakes})
@@ -80,10 +85,11 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     names = tuple(job.name for job in jobs)
     if owner is not None and asked is not None:
         step.keys[owner] = KeyRecord(asked, ids, list(names), step.time)
+        totals = step.key_additions.setdefault(owner[1], KeyTotals())
+        totals.keys += 1
+        totals.bytes += key_bytes(owner, names)
     for job in unique:
-        taken = step.additions.setdefault(_tenant(job), [0, 0])
-        taken[0] += 1
-        taken[1] += int(job.tasks or 0)
+        _add(step.additions.setdefault(_tenant(job), Totals()), job)
     warnings += _of_simulations(jobs)
     return SubmittedJobs(tuple(ids), names, warnings=warnings)
 
@@ -173,14 +179,24 @@ def _find_key(step: Step, owner: KeyOwner) -> KeyRecord | None:
     return step.keys.get(owner) or step.records.keys.get(owner)
 
 
-def _check_keys(step: Step, limits: Limits, owner: KeyOwner) -> None:
-    """Refuses a key more than a tenant may have: keys are kept whatever becomes of their jobs."""
-    new = sum(at[1] == owner[1] for at in step.keys)
-    if step.records.key_counts.get(owner[1], 0) + new >= limits.keys_per_tenant:
+def _check_keys(step: Step, limits: Limits, owner: KeyOwner, jobs: tuple[Job, ...]) -> None:
+    """Refuses a key more than a tenant may have: keys are kept whatever becomes of their jobs, and
+    so are the names of these."""
+    known = step.records.key_totals.get(owner[1], KeyTotals())
+    taken = step.key_additions.get(owner[1], KeyTotals())
+    if known.keys + taken.keys >= limits.keys_per_tenant:
         refuse(
             Wrong.TOO_MANY,
             f"{limits.keys_per_tenant} keys of this tenant are known, which is the most",
-            "wait until some are old enough to be forgotten, or send none",
+            _FEWER_KEYS,
+        )
+    would = known.bytes + taken.bytes + key_bytes(owner, [job.name for job in jobs])
+    if would > limits.key_bytes_per_tenant:
+        refuse(
+            Wrong.TOO_MANY,
+            "the keys of this tenant that are known, with the names of their jobs, would take"
+            f" {would} bytes, and {limits.key_bytes_per_tenant} is the most",
+            _FEWER_KEYS,
         )
 
 
@@ -277,38 +293,36 @@ def _mistakes_of_core(step: Step, jobs: tuple[Job, ...]) -> Iterator[Mistake]:
 
 def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
     """Refuses what would be more than anybody may have."""
-    more_jobs = Counter(_tenant(job) for job in jobs)
-    more_tasks: Counter[str] = Counter()
+    more_of: dict[str, Totals] = {}
     for job in jobs:
-        more_tasks[_tenant(job)] += int(job.tasks or 0)
+        _add(more_of.setdefault(_tenant(job), Totals()), job)
     records = step.records
-    for tenant in more_jobs:
-        totals, taken = records.totals.get(tenant), step.additions.get(tenant, [0, 0])
-        has = (0, 0) if totals is None else (totals.jobs, totals.tasks)
-        for what, have, more, most in (
-            ("jobs", has[0] + taken[0], more_jobs[tenant], limits.jobs_per_tenant),
-            ("tasks", has[1] + taken[1], more_tasks[tenant], limits.tasks_per_tenant),
+    for tenant, more in more_of.items():
+        has, taken = records.totals.get(tenant, Totals()), step.additions.get(tenant, Totals())
+        for what, have, added, most in (
+            ("{} unfinished jobs", has.jobs + taken.jobs, more.jobs, limits.jobs_per_tenant),
+            ("{} unfinished tasks", has.tasks + taken.tasks, more.tasks, limits.tasks_per_tenant),
+            (_WRITTEN, has.bytes + taken.bytes, more.bytes, limits.bytes_per_tenant),
         ):
-            if have + more > most:
+            if have + added > most:
                 refuse(
                     Wrong.TOO_MANY,
-                    f'tenant "{tenant}" has {have} unfinished {what}, and {most} is the most'
-                    f" that it may have: {more} more are not taken",
+                    f'tenant "{tenant}" has {what.format(have)}, and {most} is the most'
+                    f" that it may have: {added} more are not taken",
                     "wait until some finish",
                 )
     known_tasks = len(records.table) - records.table.free
-    new = (
-        sum(each[0] for each in step.additions.values()),
-        sum(t[1] for t in step.additions.values()),
-    )
-    for what, have, more, most in (
-        ("jobs", len(records.jobs) + new[0], len(jobs), limits.jobs),
-        ("tasks", known_tasks + new[1], sum(more_tasks.values()), limits.tasks),
+    new_jobs = sum(each.jobs for each in step.additions.values())
+    new_tasks = sum(each.tasks for each in step.additions.values())
+    more_tasks = sum(each.tasks for each in more_of.values())
+    for what, have, added, most in (
+        ("jobs", len(records.jobs) + new_jobs, len(jobs), limits.jobs),
+        ("tasks", known_tasks + new_tasks, more_tasks, limits.tasks),
     ):
-        if have + more > most:
+        if have + added > most:
             refuse(
                 Wrong.TOO_MANY,
-                f"{have} {what} are known, and {most} is the most: {more} more are not taken",
+                f"{have} {what} are known, and {most} is the most: {added} more are not taken",
                 "wait until some finish and are forgotten, or forget some",
             )
 
@@ -331,6 +345,12 @@ def _check_terms(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                 f" different terms, and {most} is the most that they may have",
                 "use a label of which many machines have the same value, or wait until some finish",
             )
+
+
+def _add(totals: Totals, job: Job) -> None:
+    totals.jobs += 1
+    totals.tasks += int(job.tasks or 0)
+    totals.bytes += job_bytes(job)
 
 
 def _tenant(job: Job) -> str:

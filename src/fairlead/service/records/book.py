@@ -12,26 +12,37 @@ from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.marks import Marks
 from fairlead.service.records.names import Names
-from fairlead.service.records.people import KeyOwner, KeyRecord, MachineRecord, Start, TokenRecord
+from fairlead.service.records.people import (
+    KeyOwner,
+    KeyRecord,
+    KeyTotals,
+    MachineRecord,
+    Start,
+    TokenRecord,
+)
 from fairlead.service.records.tasks import NO_TIME, AttemptRecord, Outcome, TaskRecord, TaskTable
 from fairlead.service.requests import JobKey
 
 
 @dataclass(slots=True)
 class Totals:
-    """Of a tenant itself: jobs that are known, jobs and tasks of these that are not over."""
+    """Of a tenant itself: jobs that are known; of these that are not over jobs, tasks, and bytes of
+    what was written of them."""
 
     known: int = 0
     jobs: int = 0
     tasks: int = 0
+    bytes: int = 0
 
 
 @dataclass(slots=True)
 class Kept:
-    """Of a tenant, the jobs that are over, in the order of their ends, and rows of their tasks."""
+    """Of a tenant, the jobs that are over, in the order of their ends, rows of their tasks, and
+    bytes of what was written of them."""
 
     jobs: dict[int, None] = field(default_factory=dict)
     rows: int = 0
+    bytes: int = 0
 
 
 @dataclass
@@ -58,7 +69,7 @@ class Records:
     machines: dict[str, MachineRecord] = field(default_factory=dict)
     tokens: dict[str, TokenRecord] = field(default_factory=dict)
     keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)
-    key_counts: dict[str | None, int] = field(default_factory=dict)  # by tenant
+    key_totals: dict[str | None, KeyTotals] = field(default_factory=dict)  # by tenant
     totals: dict[str, Totals] = field(default_factory=dict)
     away: dict[int, int] = field(default_factory=dict)
     machine_names: list[str] = field(default_factory=list)  # as the table numbers them

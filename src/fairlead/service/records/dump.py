@@ -27,11 +27,13 @@ from fairlead.service.records.names import Names
 from fairlead.service.records.people import (
     KeyOwner,
     KeyRecord,
+    KeyTotals,
     MachineRecord,
     Quarantine,
     Start,
     TokenRecord,
 )
+from fairlead.service.records.sizes import key_bytes
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
@@ -105,7 +107,7 @@ def take(records: Records) -> RecordsDump:
         names=Names(),
         over=dict(records.over),
         kept={},
-        key_counts={},
+        key_totals={},
         table=table,
         tenants=dict(records.tenants),
         machines={name: _machine_copy(each) for name, each in records.machines.items()},
@@ -180,15 +182,20 @@ def _load(data: bytes) -> Records:
     )
     for job in jobs:
         records.names.add(job)
+        if not job.over:
+            records.totals[job.tenant].bytes += job.bytes
     for number in records.over:
         job = records.jobs[number]
         kept = records.kept.setdefault(job.job.tenant, Kept())
         kept.jobs[number] = None
         kept.rows += job.rows
+        kept.bytes += job.bytes
     for by, *row in header["keys"]:
         at, key = _key(records, by, *row) if version == 3 else _key_of(by, *row)
         records.keys[at] = key
-        records.key_counts[at[1]] = records.key_counts.get(at[1], 0) + 1
+        totals = records.key_totals.setdefault(at[1], KeyTotals())
+        totals.keys += 1
+        totals.bytes += key_bytes(at, key.names)
     return records
 
 

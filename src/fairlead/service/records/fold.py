@@ -83,6 +83,7 @@ def _job_submitted(records: Records, entry: Entry, content: Content) -> None:
     totals.known += 1
     totals.jobs += 1
     totals.tasks += tasks
+    totals.bytes += record.bytes
 
 
 def _job_changed(records: Records, entry: Entry, _content: Content) -> None:
@@ -130,6 +131,7 @@ def _job_forgotten(records: Records, entry: Entry, _content: Content) -> None:
     records.over_tasks -= job.rows
     kept = records.kept[job.job.tenant]
     kept.rows -= job.rows
+    kept.bytes -= job.bytes
     del kept.jobs[job.id]
     if not kept.jobs:
         del records.kept[job.job.tenant]
@@ -161,9 +163,11 @@ def _settle(records: Records, job: JobRecord, time: int) -> None:
         kept = records.kept.setdefault(job.job.tenant, Kept())
         kept.jobs[job.id] = None
         kept.rows += job.rows
+        kept.bytes += job.bytes
         totals = records.totals[job.tenant]
         totals.jobs -= 1
         totals.tasks -= job.tasks
+        totals.bytes -= job.bytes
         _sweep(records)
 
 

@@ -12,7 +12,8 @@ from fairlead.scheduling.events import Event
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import KeyOwner, KeyRecord, Start, TokenRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord, KeyTotals, Start, TokenRecord
+from fairlead.service.records.sizes import key_bytes, text_bytes
 from fairlead.service.requests import Role
 
 
@@ -39,10 +40,12 @@ def use_key(records: Records, job: JobRecord, request: str) -> None:
     """A job was submitted under a key."""
     assert job.key is not None  # the caller saw it
     at = records.key_owner(job.by, job.key)
-    before = records.keys.get(at)
+    before, totals = records.keys.get(at), records.key_totals.setdefault(at[1], KeyTotals())
     if before is None:
-        records.key_counts[at[1]] = records.key_counts.get(at[1], 0) + 1
+        totals.keys += 1
+        totals.bytes += key_bytes(at, ())
         before = records.keys[at] = KeyRecord(request, [], [], job.submitted)
+    totals.bytes += text_bytes([job.called])
     before.ids.append(job.id)
     before.names.append(job.called)
 
@@ -55,6 +58,7 @@ def give_key_back(records: Records, job: JobRecord) -> None:
     if known is None or job.id not in known.ids:
         return
     place = known.ids.index(job.id)
+    records.key_totals[at[1]].bytes -= text_bytes([known.names[place]])
     del known.ids[place], known.names[place]
     if not known.ids:
         _drop_key(records, at)
@@ -68,10 +72,11 @@ def keys_forgotten(records: Records, entry: Entry, _content: Event | Decision | 
 
 
 def _drop_key(records: Records, at: KeyOwner) -> None:
-    del records.keys[at]
-    records.key_counts[at[1]] -= 1
-    if not records.key_counts[at[1]]:
-        del records.key_counts[at[1]]
+    totals = records.key_totals[at[1]]
+    totals.keys -= 1
+    totals.bytes -= key_bytes(at, records.keys.pop(at).names)
+    if not totals.keys:
+        del records.key_totals[at[1]]
 
 
 def service_started(records: Records, entry: Entry, _content: Event | Decision | None) -> None:

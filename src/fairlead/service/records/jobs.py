@@ -7,6 +7,7 @@ from enum import Enum
 
 from fairlead.model.job import Job
 from fairlead.scheduling.transitions import HELD, TaskState
+from fairlead.service.records.sizes import job_bytes
 from fairlead.service.records.tasks import AttemptRecord
 
 Pieces = tuple[tuple[str, int], ...]
@@ -38,7 +39,8 @@ class JobRecord:
 
     `first` and `rows`: its rows in the table of tasks, one for each task until it is over; then
     they end with the last task that was ever launched, and the others were dropped. `counts`:
-    tasks by TaskState. Times are the service's, in microseconds since 1970."""
+    tasks by TaskState. `bytes`: of what was written of it. Times are the service's, in microseconds
+    since 1970."""
 
     id: int
     job: Job
@@ -59,6 +61,10 @@ class JobRecord:
     past: dict[int, list[AttemptRecord]] | None = None  # of tasks, earlier attempts, the last few
     parts: dict[int, str] | None = None
     counts: list[int] = field(default_factory=lambda: list(_NO_COUNTS))
+    bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bytes = job_bytes(self.job)
 
     @property
     def name(self) -> str:

@@ -63,6 +63,14 @@ class KeyRecord:
     time: int  # when it was accepted
 
 
+@dataclass(slots=True)
+class KeyTotals:
+    """Of a tenant, keys that are known, and bytes of them and of the names under them."""
+
+    keys: int = 0
+    bytes: int = 0
+
+
 KeyOwner = tuple[str | None, str | None, str]
 """A token's name, the tenant that it acts for, and the key: a token that is made anew under an old
 name, for another tenant, has none of the old one's keys."""

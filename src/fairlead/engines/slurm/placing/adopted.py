@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.observing import Apart, Part, SeenJob, View
+from fairlead.engines.slurm.lying import nodes_of
 from fairlead.engines.slurm.placing.batch import claimed
 from fairlead.engines.slurm.placing.given import Given
 from fairlead.engines.slurm.placing.marks import (
@@ -28,7 +29,7 @@ from fairlead.engines.slurm.placing.marks import (
     put_back,
     released_by_another,
 )
-from fairlead.engines.slurm.placing.nodes import still_waits
+from fairlead.engines.slurm.placing.nodes import Amounts, still_waits
 from fairlead.engines.slurm.placing.others import UNHELD, Others
 from fairlead.engines.slurm.placing.tasks import BOUNCE
 from fairlead.engines.slurm.reading.values import ASKING, Picture, SlurmJob
@@ -93,6 +94,7 @@ class Adopted:
             key = key_of(each)
             if key not in self._given or self._given[key].sent is not None:
                 self._given[key] = Given(each.name)
+            self._given[key].demand = each.demand
             self._given[key].attempts.append(each.attempt)
             self._given[key].machines.append(each.machine)
 
@@ -120,6 +122,7 @@ class Adopted:
             job = None if each.part is None else self._row(key_of(each))
             if job is not None and (job.priority or not still_waits(job)):
                 given = self._given.setdefault(key_of(each), Given(each.name, sent=self._clock()))
+                given.demand = each.demand
                 given.attempts.append(each.attempt)
                 given.machines.append(each.machine)
         self.look(picture)
@@ -157,7 +160,8 @@ class Adopted:
         apart = dict(seen.apart)
         for name, job in seen.jobs.items():
             found = self._launched(name, job, given.get(name, ()))
-            if found.waiting or found.running or found.ended or found.given:
+            cancelled = not (job.waiting or job.running or job.ended)  # before it ever ran
+            if cancelled or found.waiting or found.running or found.ended or found.given:
                 jobs[name] = found
             elif job.running:
                 where = ", ".join(sorted({node for part in job.running for node in part.machines}))
@@ -169,12 +173,13 @@ class Adopted:
         self._over.clear()
         return replace(seen, nodes=(), jobs=jobs, apart=apart, notes=())
 
-    def counted(self) -> set[int]:
-        """Numbers of the jobs whose room the service counts itself."""
+    def counted(self) -> dict[int, Mapping[str, Amounts]]:
+        """Numbers of the jobs whose room the service counts itself; of one that lies otherwise than
+        it was placed, how much on each node."""
         return {
-            job.number
+            job.number: given.amounts() if given.beyond else {}
             for key, given in self._given.items()
-            if given.started and not given.beyond and (job := self._row(key)) is not None
+            if given.started and (job := self._row(key)) is not None
         }
 
     def lines(
@@ -244,7 +249,7 @@ class Adopted:
         if job.state not in RUNNING:
             self._over[key] = given
             return False
-        where, placed = _nodes(job.node_list), set(given.machines)
+        where, placed = set(nodes_of(job)), set(given.machines)
         released = mark_of(job) is not None and _nodes(job.required) == placed
         shrunk = bool(given.started) and where < placed
         if not (where == placed or shrunk or released):
@@ -254,9 +259,9 @@ class Adopted:
             )
             return False
         # It is its tenant's share as it was placed, on whatever nodes Slurm lets it run: what lies
-        # on others counts as taken beside it, and what its owner gave away is his until it is over.
-        given.beyond = not where <= placed
-        if given.beyond:
+        # otherwise counts as taken beside it, and what its owner gave away is his until it is over.
+        given.look(job)
+        if not where <= placed:
             self._tell(
                 f"job {called(key)} ({job.name}) runs on {job.node_list}, more nodes than Fairlead"
                 f" placed it on: {TAKEN}, beside its share"
@@ -371,7 +376,7 @@ class Adopted:
             job = replace(job, **{name: getattr(given.as_, name) for name in ASKING})
         if not still_waits(job):
             cores = Counter(given.machines)
-            job = replace(job, node_list=",".join(cores), cores=tuple(cores.items()))
+            job = replace(job, node_list=",".join(cores), cores=tuple(cores.items()), devices=())
         return job
 
     def _index(self, picture: Picture) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from fairlead.engines.interface import Health, Node
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
-from fairlead.engines.slurm.translation import RUNNING, is_usable, machine_of, take_from
+from fairlead.engines.slurm.translation import (
+    MEBIBYTE,
+    RUNNING,
+    is_usable,
+    machine_of,
+    take_from,
+)
 from fairlead.model.errors import InputError
 from fairlead.model.names import expand_all
 
@@ -15,15 +22,29 @@ AWAY = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 """States of a node that has not said since when it is there: what ran there may run still."""
 
 
-def nodes_of(picture: Picture, partition: str, ours: Collection[int]) -> Sequence[Node]:
+Amounts = Mapping[str, Fraction]
+"""Of each resource, in the model's words."""
+
+
+def nodes_of(
+    picture: Picture, partition: str, ours: Mapping[int, Mapping[str, Amounts]]
+) -> Sequence[Node]:
     """The nodes of the partition, in the order of their names. `ours`: numbers of jobs that do not
-    count as taken. What runs on a node that takes nothing new goes on: Slurm says how it ends."""
+    count as taken; where amounts on nodes are said, what they hold there beyond these does. What
+    runs on a node that takes nothing new goes on: Slurm says how it ends."""
     shown = [each for each in picture.nodes if partition in each.partitions]
     shown.sort(key=lambda each: each.name)
     for job in picture.jobs:
-        if job.state in RUNNING and job.number not in ours:
+        known = ours.get(job.number)
+        if job.state in RUNNING and (known is None or known):
             names = expand_all([job.node_list]) if job.node_list else ()
+            before = list(shown)
             take_from(job, [each.name for each in shown if each.name in names], shown)
+            if known:
+                shown = [
+                    _given_back(now, whole, known.get(now.name, {}))
+                    for now, whole in zip(shown, before, strict=True)
+                ]
     closed = f"partition {partition} is not up" if partition in picture.closed else ""
     return tuple(_node(each, closed) for each in shown)
 
@@ -47,6 +68,20 @@ def is_there(picture: Picture, name: str) -> bool:
 def still_waits(job: SlurmJob) -> bool:
     """Whether Slurm has not begun with it."""
     return job.state == "PENDING"
+
+
+def _given_back(node: SlurmNode, before: SlurmNode, amounts: Amounts) -> SlurmNode:
+    """A node with these amounts more, and with no more than it had."""
+    cpus, memory = amounts.get("cpu", 0), amounts.get("memory", 0)
+    return replace(
+        node,
+        cpus=min(before.cpus, node.cpus + int(cpus)),
+        memory=min(before.memory, node.memory + int(memory / MEBIBYTE)),
+        gres=tuple(
+            replace(now, count=min(had.count, now.count + int(amounts.get(now.kind, 0))))
+            for now, had in zip(node.gres, before.gres, strict=True)
+        ),
+    )
 
 
 def _node(node: SlurmNode, closed: str) -> Node:

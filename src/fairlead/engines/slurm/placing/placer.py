@@ -33,9 +33,6 @@ from fairlead.model.errors import FairleadError, InputError
 
 SECOND = 1_000_000
 
-READING = 3
-"""Requests of a reading. Where requests are limited, they may be as many as all others together."""
-
 
 @contextmanager
 def _disk_trouble() -> Iterator[None]:
@@ -264,7 +261,7 @@ class Placer:
         """Reads for the first time. Raises EngineError, and InputError where there is no such
         partition."""
         allowed = self._rounds.allowance = self._allowance()
-        self._every = max(self._every, READING / allowed.requests.rate)
+        self._every = max(self._every, allowed.requests.pause)
         picture = self._rounds.picture = self._controller.read()
         check_partition(picture, self._partition)
         if elder := self._rounds.adopted.elder(picture):

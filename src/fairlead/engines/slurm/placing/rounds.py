@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import pwd
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 
@@ -23,7 +23,7 @@ from fairlead.engines.slurm.placing.controller import (
 )
 from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
-from fairlead.engines.slurm.placing.nodes import is_there, still_waits
+from fairlead.engines.slurm.placing.nodes import Amounts, is_there, still_waits
 from fairlead.engines.slurm.placing.tasks import BOUNCE, Phase, Task, Tasks
 from fairlead.engines.slurm.reading.reader import spent
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob
@@ -71,10 +71,11 @@ class Rounds:
         self._told: set[str] = set()
         self.adopted = Adopted(partition, folder.identity, clock, self._tell)
 
-    def ours(self) -> set[int]:
-        """Numbers of the jobs whose room the service counts itself."""
-        own = {task.number for task in self.tasks.known.values() if not task.silent}
-        return own | self.adopted.counted()
+    def ours(self) -> Mapping[int, Mapping[str, Amounts]]:
+        """Numbers of the jobs whose room the service counts itself; of one that lies otherwise than
+        it was placed, how much on each node."""
+        known = self.tasks.known.values()
+        return {**{t.number: {} for t in known if not t.silent}, **self.adopted.counted()}
 
     def take_faults(self) -> Sequence[str]:
         """Sentences that were not told yet."""

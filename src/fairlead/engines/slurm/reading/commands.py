@@ -12,6 +12,9 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.reading.parse import NoAnswerError, check_answer
 from fairlead.model.errors import InputError
 
+ACCOUNTING = "sacctmgr"
+"""It asks slurmdbd, all others slurmctld."""
+
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "version.txt": ("sinfo", "--version"),
     # First: where slurmctld is away it fails, and the next two say nothing wrong after as long.
@@ -20,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     # Newer versions show no jobs that ended, and none of hidden partitions, unless asked for.
     "jobs.json": ("squeue", "--all", "--states=all", "--json"),
     "accounts.txt": (
-        *("sacctmgr", "--noheader", "--parsable2", "show", "associations"),
+        *(ACCOUNTING, "--noheader", "--parsable2", "show", "associations"),
         "format=Cluster,Account,User,ParentName,Share,GrpTRES",
     ),
 }
@@ -84,9 +87,9 @@ def run(command: tuple[str, ...], patience: float = PATIENCE) -> str:
             " give saved outputs with --from"
         ) from error
     except subprocess.TimeoutExpired as error:
+        who = "slurmdbd" if command[0] == ACCOUNTING else "slurmctld or munge"
         raise AwayError(
-            f"{' '.join(command)} has no answer after {patience:g} s: slurmctld or munge is away,"
-            " or busy"
+            f"{' '.join(command)} has no answer after {patience:g} s: {who} is away, or busy"
         ) from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()

@@ -29,6 +29,7 @@ JOB_FIELDS = (
     *("time_limit", "nodes", "shared", "licenses", "resv_name", "het_job_id", "burst_buffer"),
     *("cluster_features", "contiguous", "memory_per_node", "cpus_per_tres"),
     *("start_time", "end_time", "exit_code", "priority", "job_resources", "restart_cnt"),
+    "gres_detail",
     *("minimum_tmp_disk_per_node", "sockets_per_node", "cores_per_socket", "threads_per_core"),
 )
 """All that is read of a node and of a job: what is saved holds no more."""
@@ -268,6 +269,7 @@ def _job(row: Row) -> SlurmJob:
     nodes = int(asked.get("node", 0)) or max(1, _number(row.get("node_count")))
     cpus = int(asked.get("cpu", 0)) or _number(row.get("cpus"))
     waits = state == PENDING  # then Slurm's times are estimates
+    cores = () if waits else tuple(_cores(resources))
     return SlurmJob(
         number=_number(row.get("job_id")),
         array=_number(row.get("array_job_id")),
@@ -302,7 +304,8 @@ def _job(row: Row) -> SlurmJob:
         started=0 if waits else _number(row.get("start_time")),
         ended=0 if waits else _number(row.get("end_time")),
         exit=_number(row.get("exit_code")),
-        cores=() if waits else tuple(_cores(resources)),
+        cores=cores,
+        devices=tuple(_devices([name for name, _ in cores], row.get("gres_detail"))),
         restarts=_number(row.get("restart_cnt")),
         priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
         comment=_text(row, "comment"),
@@ -323,6 +326,13 @@ def _cores(resources: object) -> Iterator[tuple[str, int]]:
     for node in nodes if isinstance(nodes, list) else ():
         sockets = node.get("sockets") or {}
         yield str(node["nodename"]), sum(len(each.get("cores", ())) for each in sockets.values())
+
+
+def _devices(nodes: Sequence[str], said: object) -> Iterator[tuple[str, tuple[Gres, ...]]]:
+    """Each of these nodes with the job's devices there, where Slurm has a text for each of them."""
+    if isinstance(said, list) and len(said) == len(nodes):
+        for name, text in zip(nodes, said, strict=True):
+            yield name, gres(str(text or ""))
 
 
 def _associations(text: str) -> list[Association]:

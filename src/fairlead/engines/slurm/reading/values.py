@@ -49,11 +49,11 @@ class SlurmJob:
     that it asks for; `most_nodes` 0 where it sets none, or runs; `running_on`: the number that it
     has. `cpus` and `memory` (MiB) are of all its nodes together; `memory_of_node`: it asked for the
     latter by node. `node_list`: where it runs, as Slurm writes it; `cores`: how many it has on each
-    of these. `element`: which one of its array it is, where the row stands for one; `which`: which
-    ones, where it stands for several. Times are in seconds, 0 where it has not begun or ended;
-    `exit`: as `wait` returns it. `depends`: on other jobs that are not over as it wants them;
-    `eligible`: before then it may not start, 0 where nothing is said; `remark`: the administrator's
-    comment.
+    of these; `devices`: those that it has there, while it runs, as far as Slurm says it. `element`:
+    which one of its array it is, where the row stands for one; `which`: which ones, where it stands
+    for several. Times are in seconds, 0 where it has not begun or ended; `exit`: as `wait` returns
+    it. `depends`: on other jobs that are not over as it wants them; `eligible`: before then it may
+    not start, 0 where nothing is said; `remark`: the administrator's comment.
     """
 
     number: int
@@ -90,6 +90,7 @@ class SlurmJob:
     ended: int = 0
     exit: int = 0
     cores: tuple[tuple[str, int], ...] = ()
+    devices: tuple[tuple[str, tuple[Gres, ...]], ...] = ()
     restarts: int = 0
     priority: int = field(default=0, compare=False)
     comment: str = field(default="", compare=False)
