@@ -29,7 +29,7 @@ MODULES = (
     "fairlead.cli.main",
     *(
         f"fairlead.cli.commands.{name}"
-        for name in ("allocate", "audit", "compare", "explain", "jobs", "serve", "simulate", "submit", "whatif")
+        for name in "allocate audit compare explain jobs serve simulate submit whatif".split()
     ),
     "fairlead.cli.serving.run",
     "fairlead.service.process.server",
