@@ -213,17 +213,19 @@ def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None
             (("--nodelist=c1",), "c1", 1),
         )
         jobs = [site.submit(*words, LONG) for words, _, _ in wanted]
-        for job, (_, where, count) in zip(jobs, wanted, strict=True):
-            until(lambda job=job, where=where: site.state(job) == f"RUNNING 0 {where}")  # type: ignore[misc]
-            until(lambda job=job, count=count: tasks(shell, job) == {"running": count})  # type: ignore[misc]
+        gang = ("--nodes=1-2", "--ntasks=4", LONG)
+        never = site.submit("--ntasks-per-node=1", *gang)
+        least = site.submit("--tmp=100", LONG)  # more than any node has
         job = jobs[-1]
+        until(lambda: site.state(job) == "RUNNING 0 c1" and tasks(shell, job) == {"running": 1})
         assert not site.user("update", f"JobId={job}", "NumNodes=1")
         # Given back to be held, 22.05 shows a flag in the place of its state: it is not over.
         assert site.user("requeuehold", "State=SpecialExit", job)
         until(lambda: "Restarts=1" in site.root("show", "job", job))
+        for each, (_, where, count) in zip(jobs[:-1], wanted, strict=False):
+            until(lambda each=each, where=where: site.state(each) == f"RUNNING 0 {where}")  # type: ignore[misc]
+            until(lambda each=each, count=count: tasks(shell, each) == {"running": count})  # type: ignore[misc]
         # What is impossible is held again as before: Slurm would start it at the next change.
-        gang = ("--nodes=1-2", "--ntasks=4", LONG)
-        never = site.submit("--ntasks-per-node=1", *gang)
         until(lambda: "it is tried again after 5 min" in site.why(shell, never))
         until(lambda: "Reason=JobHeldUser" in site.root("show", "job", never))
         assert "ReqNodeList=(null)" in site.root("show", "job", never)
@@ -231,7 +233,6 @@ def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None
         assert "NumNodes=2-2" in site.root("show", "job", never)
         assert not site.user("update", f"JobId={never}", "JobName=now")
         assert site.state(never) == "PENDING 0"
-        least = site.submit("--tmp=100", LONG)  # more than any node has
         until(lambda: "lists, --tmp 100" in site.why(shell, least))
         until(lambda: site.state(job) == "RUNNING 0 c1")  # it has rested
         until(lambda: tasks(shell, job) == {"running": 1})  # Slurm hears of it a step earlier

@@ -14,23 +14,21 @@ import pytest
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.observer import Observer
 from fairlead.engines.slurm.opening import open_slurm
+from fairlead.engines.slurm.placing.placer import Placer
+from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.engines.slurm.reading.commands import AwayError, load
+from fairlead.engines.slurm.reading.values import Picture
 from fairlead.model.errors import InputError
 from tests.cli.live.place import administrator, serving, until
 from tests.engines.slurm.ground import Ground
+from tests.engines.slurm.model import SlurmModel
 
 SAVED = Path(__file__).parents[3] / "examples" / "slurm" / "saved"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "mode",
-    [
-        "place",
-        pytest.param("observe", marks=pytest.mark.deep),
-        pytest.param("order", marks=pytest.mark.deep),
-    ],
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", ["place", "observe", "order"])
 def test_it_waits_and_says_so_and_goes_on(
     mode: str,
     slurm: Ground,
@@ -59,8 +57,11 @@ def test_it_waits_and_says_so_and_goes_on(
         try:
             with serving(folder, *options) as served:
                 shell = administrator(served, folder, monkeypatch, capsys)
+                token = (served.state / "admin-token").read_text(encoding="ascii").strip()
+                headers = {"Authorization": f"Bearer {token}"}
+                ready = urllib.request.Request(f"{served.url}/v1/ready", headers=headers)
                 with pytest.raises(urllib.error.HTTPError) as not_ready:
-                    urllib.request.urlopen(f"{served.url}/v1/ready")
+                    urllib.request.urlopen(ready)
                 why = json.loads(not_ready.value.read())["why"]
                 assert "Unable to contact slurm controller" in why
                 assert "Unable to contact slurm controller" in shell.good("machines")
@@ -75,6 +76,37 @@ def test_it_waits_and_says_so_and_goes_on(
             slurm.wait_until_up()
             slurm.wait_until_idle()
             slurm.run("scancel", job)
+
+
+def said(engine: Observer | Placer) -> str:
+    try:
+        return f"{len(engine.nodes())} nodes"
+    except EngineError as error:
+        return str(error)
+
+
+def test_who_places_waits_and_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    away, model = True, SlurmModel()
+    read = model.read
+
+    def asked() -> Picture:
+        if away:
+            raise AwayError("Unable to contact slurm controller")
+        return read()
+
+    monkeypatch.setattr(model, "read", asked)
+    engine = Placer(tmp_path / "state", "fair", 1000, model, lambda: Allowance(1000))
+    try:
+        assert said(engine) == "Unable to contact slurm controller"
+        with pytest.raises(EngineError, match="Unable to contact"):
+            engine.reconcile([])
+        away = False
+        until(lambda: said(engine) == f"{len(model.nodes)} nodes")
+        assert list(engine.reconcile([])) == []
+    finally:
+        engine.close()
 
 
 def test_a_cluster_that_was_away_is_not_taken_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,13 +124,6 @@ def test_a_cluster_that_was_away_is_not_taken_for_another(monkeypatch: pytest.Mo
             with pytest.raises(EngineError, match="Unable to contact"):
                 engine.nodes()
         away = False
-
-        def said(engine: Observer) -> str:
-            try:
-                return f"{len(engine.nodes())} nodes"
-            except EngineError as error:
-                return str(error)
-
         until(lambda: said(engines[0]).endswith(" nodes"))
         until(lambda: "the journal is of 'other', and this is 'slurm:one'" in said(engines[1]))
         assert engines[1].knows("other")
