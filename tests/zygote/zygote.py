@@ -29,7 +29,17 @@ MODULES = (
     "fairlead.cli.main",
     *(
         f"fairlead.cli.commands.{name}"
-        for name in "allocate audit compare explain jobs serve simulate submit whatif".split()
+        for name in (
+            "allocate",
+            "audit",
+            "compare",
+            "explain",
+            "jobs",
+            "serve",
+            "simulate",
+            "submit",
+            "whatif",
+        )
     ),
     "fairlead.cli.serving.run",
     "fairlead.service.process.server",
