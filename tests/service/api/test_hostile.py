@@ -483,5 +483,7 @@ def test_commas_in_texts_part_no_values() -> None:
         body = json.dumps({"jobs": jobs}).encode()
         answer = stage.ask("POST", "/v1/jobs", body=body, headers=JSON)
         assert answer.status == 201
-        body = b'{"jobs": ["%s"' % (b"\\" * 500_002)  # and none that ends nowhere is looked at twice
+        body = b'{"jobs": ["%s"' % (
+            b"\\" * 500_002
+        )  # and none that ends nowhere is looked at twice
         assert stage.ask("POST", "/v1/jobs", body=body, headers=JSON).status == 400

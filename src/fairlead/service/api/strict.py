@@ -79,7 +79,9 @@ def json_of(body: bytes, most: int = MOST_VALUES) -> Any:
 def _has_more_values(text: str, most: int) -> bool:
     """Whether a text in JSON has more values than that: commas in texts part none. Each key has a
     value, so that of twice as many texts half are values at least."""
-    found = Counter(match[0] == "," for match in islice(_TEXT_OR_COMMA.finditer(text), 3 * most + 1))
+    found = Counter(
+        match[0] == "," for match in islice(_TEXT_OR_COMMA.finditer(text), 3 * most + 1)
+    )
     return found[True] > most or found[False] > 2 * most
 
 

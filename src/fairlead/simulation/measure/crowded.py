@@ -79,12 +79,14 @@ def moment_text(workload: Workload, moment: Moment) -> str:
     machines = machines_with(workload, there)
     cluster, jobs = input_of(workload, list(moment.terms), groups, machines)
     names = {machine.name for machine in machines}
-    return write(cluster, [job for each in jobs if (job := _among(each, names)) is not None])
+    found = [_among(each, names) for each in jobs]
+    return write(cluster, [each for each in found if each is not None])
 
 
 def _among(job: Job, names: set[str]) -> Job | None:
     """The job as it lists machines of these names alone; None where it may use others only."""
-    machines = None if job.machines is None else sorted(names.intersection(job.machines))
-    if machines == []:
-        return None
-    return replace(job, machines=machines, exclude=sorted(names.intersection(job.exclude)))
+    exclude = tuple(name for name in job.exclude if name in names)
+    if job.machines is None:
+        return replace(job, exclude=exclude)
+    machines = tuple(name for name in job.machines if name in names)
+    return replace(job, machines=machines, exclude=exclude) if machines else None
