@@ -116,7 +116,7 @@ class Metrics:
         self._took = self._gauge("exact_seconds", "How long the newest exact allocation took")
         self._exact = self._gauge("exact_ok", "1 where the last question for it was answered")
         self._unjudged = self._gauge(
-            "unjudged_jobs", "Jobs that wait and that the newest exact allocation is older than"
+            "unjudged_jobs", "Jobs that wait and that the newest exact allocation does not judge"
         )
         self._gap = self._gauge(
             "gap", "Part of what is due by the exact allocation that its tenants do not hold"
@@ -184,7 +184,7 @@ class Metrics:
             self._machines.labels(state_name).set(count)
         self._present.set(len(found.slot))
         self._known.set(len(records.jobs))
-        self._unjudged.set(int(found.unjudged.sum()))
+        self._unjudged.set(found.unknown)
         self._gap.set(math.nan if found.gap is None else found.gap)
         self._exact.set(int(watch is not None and not watch.problem and watch.exact is not None))
         if watch is not None and watch.exact is not None:

@@ -24,8 +24,8 @@ class Health(ResponseBody):
 
 
 class Ready(ResponseBody):
-    """Whether new work is accepted; if not, why. A service that follows another one never
-    accepts any."""
+    """Whether new work is accepted; if not, why, to who shows a token. A service that follows
+    another one never accepts any."""
 
     ready: bool
     why: str | None = None

@@ -57,8 +57,11 @@ def test_it_waits_and_says_so_and_goes_on(
         try:
             with serving(folder, *options) as served:
                 shell = administrator(served, folder, monkeypatch, capsys)
+                token = (served.state / "admin-token").read_text(encoding="ascii").strip()
+                headers = {"Authorization": f"Bearer {token}"}
+                ready = urllib.request.Request(f"{served.url}/v1/ready", headers=headers)
                 with pytest.raises(urllib.error.HTTPError) as not_ready:
-                    urllib.request.urlopen(f"{served.url}/v1/ready")
+                    urllib.request.urlopen(ready)
                 why = json.loads(not_ready.value.read())["why"]
                 assert "Unable to contact slurm controller" in why
                 assert "Unable to contact slurm controller" in shell.good("machines")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from fairlead.engines.slurm.observer import Observer, cluster_name
 from fairlead.engines.slurm.reading.commands import ask
+from fairlead.engines.slurm.reading.parse import parse
 from fairlead.model.names import expand_all
 from fairlead.scheduling.reading.lookup import job_counts
 from fairlead.scheduling.transitions import HELD
@@ -126,13 +128,17 @@ def watch(slurm: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
 
 def test_what_slurm_runs_is_what_is_known_and_a_kill_doubles_nothing(watch: Watch) -> None:
     one = watch.sbatch("-c", "2", "--mem=500M")
-    gang = watch.sbatch("-N", "2", "-n", "2")
+    gang = watch.sbatch("-N", "2", "-n", "4")  # mostly three tasks and one
     spread = watch.sbatch("-n", "20")
     devices = watch.sbatch("--gres=gpu:a100:3", "-C", "a100")
     array = watch.sbatch("--array=1-6%2")
     waits = watch.sbatch("--gres=gpu:a100:4", "-N", "2", "-C", "a100")
     watch.until(lambda: watch.agrees() and len(watch.where(array)) == 2)
-    assert len(watch.where(gang)[""]) == 2
+    (cores,) = (dict(each.cores) for each in parse(ask()).jobs if str(each.number) == gang)
+    tasks = Counter(watch.where(gang)[""])
+    assert {node: 4 * count for node, count in tasks.items()} == {
+        node: tasks.total() * count for node, count in cores.items()
+    }
     assert len(watch.where(spread)[""]) == 20
     assert watch.where(devices)[""][0] in ("a1", "a2")
     assert len(watch.where(one)[""]) == 1

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fairlead.service.api.request_context import OVERTAKEN
+from fairlead.service.api.routes.status import UNTOLD
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry, JournalError
 from fairlead.service.mailbox import MailboxClosedError
@@ -47,9 +48,10 @@ def test_while_nothing_is_durable_nothing_is_taken_and_all_is_still_shown(stage:
     assert (answer.status, answer.kind) == (503, "unavailable")
     assert "full" in answer.messages[0]
     assert int(answer.headers["retry-after"]) >= 1
-    ready = stage.get("/v1/ready", None)
-    assert (ready.status, ready.tree["ready"]) == (503, False)
-    assert "full" in ready.tree["why"]
+    for token, told in (("watcher", FULL), (None, UNTOLD), ("fl_no.token", UNTOLD)):
+        ready = stage.get("/v1/ready", token)
+        assert (ready.status, ready.tree["ready"]) == (503, False)
+        assert told in ready.tree["why"]
     assert stage.get("/v1/health", None).status == 200
     assert [one["name"] for one in stage.get("/v1/jobs").tree["jobs"]] == ["before"]
     mend()

@@ -179,7 +179,7 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
     """Addresses and bodies that a route is asked with: about each job, with each parameter.
     `above`: what stands before the names of vision's jobs, for who sees all."""
     names = (
-        (*(f"{way}{name}" for way in dict.fromkeys((above, FULL)) for name in MINE), *OTHERS)
+        (*(f"{way}{name}" for way in dict.fromkeys((above, FULL)) for name in MINE), *OTHERS, "2")
         if "{job}" in route.path
         else ("stays",)
     )

@@ -39,7 +39,7 @@ def measured(
         tenant_running=none,
         tenant_waiting=none,
         unjudged=np.zeros(len(jobs), np.bool_),
-        outdated=False,
+        outdated="",
     )
 
 

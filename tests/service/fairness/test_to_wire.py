@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.reconfigure import changed
 from fairlead.service.fairness.interface import Answered
 from fairlead.service.fairness.to_wire import history, live_audit, measure_shares, shares
 from fairlead.service.journal.memory import MemoryStore
@@ -255,3 +256,27 @@ def test_labels_that_change_are_noticed_where_a_job_asks_for_them() -> None:
         live.step(seconds=1)
         said = str(live.stand().audit().behind)
         assert ("machines, weights or limits are others" in said) == ("rack" not in labels)
+
+
+def test_nobody_is_judged_by_the_shares_of_another_policy() -> None:
+    machines = [*MACHINES, Machine("big", {"cpu": 1, "memory": 90})]
+    live = Live(machines, TENANTS, adviser=Held())
+    live.submit(
+        runs("train", {"cpu": 1, "memory": 1}, tenant="vision", tasks=20),
+        runs("eval", {"cpu": 1, "memory": 3}, tenant="language", tasks=20),
+    )
+    for _ in range(3):
+        live.step(seconds=1)
+    before, watch = live.service.core, live.service.watch
+    assert before is not None
+    options = [(policy, Options(whole=by)) for policy in ("tsf", "drf") for by in (True, False)]
+    for policy, option in [*options, ("fifo", Options())]:
+        core = changed(before, before.now, policy, before.placement.name, option)
+        said = live_audit(live.now, core, watch, measure_shares(core, watch)).behind
+        same = policy != "drf" and option.whole  # fifo is measured by tsf
+        assert said == (
+            None
+            if same
+            else "exact shares are being computed: the policy is another one since the newest ones,"
+            " and nobody is judged by them yet"
+        )

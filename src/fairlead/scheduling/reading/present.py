@@ -239,6 +239,11 @@ class Tasks:
         return expected
 
 
+def measuring_policy(core: Core) -> str:
+    """The policy that exact shares are computed by: the core's, and NO_SCALE for fifo."""
+    return NO_SCALE if is_fifo(core) else core.book.scaler.spec
+
+
 def is_same_job(core: Core, slot: Ints, seq: Ints) -> Bools:
     """Whether the job in each of these slots is still the one of that number."""
     same: Bools = core.state.job["seq"][slot] == seq

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.lookup import is_fifo
-from fairlead.scheduling.reading.present import NO_SCALE, Jobs, Machines, Tenants
+from fairlead.scheduling.reading.present import Jobs, Machines, Tenants, measuring_policy
 from fairlead.service.fairness.interface import Question
 from fairlead.sharing.present import Snapshot
 from fairlead.sharing.present import Tenants as TenantTree
@@ -26,7 +25,7 @@ def question(
     return Question(
         number=number,
         time=now,
-        policy=NO_SCALE if is_fifo(core) else core.book.scaler.spec,
+        policy=measuring_policy(core),
         resources=tuple(unit.name for unit in core.ids.units),
         machines=tuple(machine.name for machine in machines.values),
         jobs=jobs.names,

@@ -11,7 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.reading.present import Jobs, Machines, Tenants, job_slots
+from fairlead.scheduling.reading.lookup import is_fifo
+from fairlead.scheduling.reading.present import (
+    Jobs,
+    Machines,
+    Tenants,
+    job_slots,
+    measuring_policy,
+)
 from fairlead.service.fairness.causes import Beyond, Cause, DisplayName, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare, Question
@@ -40,7 +47,7 @@ class Measured:
     any weight, by the exact allocation: nan where that is older than the job.
 
     `unjudged` is whether tasks of a job wait that the exact allocation is older than; `outdated`
-    whether machines, their labels, weights or limits are others than those that it is of."""
+    says what else is not as it was then, of which everybody's share depends; empty: all is."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -61,7 +68,14 @@ class Measured:
     tenant_running: Ints
     tenant_waiting: Ints
     unjudged: Bools  # (J,)
-    outdated: bool
+    outdated: str
+
+    @property
+    def unknown(self) -> int:
+        """The number of jobs with tasks that wait and of which nobody knows what they are
+        guaranteed now: where something else is not as it was, all of them."""
+        who = self.waiting > 0 if self.outdated else self.unjudged
+        return int(who.sum())
 
     @cached_property
     def lacks(self) -> Ints:
@@ -217,7 +231,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
         shares[:, 0], fair, shares[:, 1], shares[:, 2], could < waiting, due,
         total[:, 0], total[:, 1], unjudged,
-        exact is not None and _is_outdated(core, exact.question, present),
+        "" if exact is None else _outdated(core, exact.question, present),
     )  # fmt: skip
 
 
@@ -230,8 +244,9 @@ def _have_grown(present: Jobs, exact: Answered, known: Ints, found: Ints) -> Boo
     return more & (given[found] >= (1 - CLOSE) * then) if len(given) else more
 
 
-def _is_outdated(core: Core, was: Question, present: Jobs) -> bool:
-    """Whether machines that take tasks, or tenants, are others than those of the question."""
+def _outdated(core: Core, was: Question, present: Jobs) -> str:
+    """What is not as in the question: machines that take tasks, tenants, or the policy, which a
+    service that follows sees change under it."""
     machines, tenants = Machines(core), Tenants(core)
     assert was.tree.limit is not None  # a question is of a core, which has all limits
     pairs = (
@@ -242,7 +257,20 @@ def _is_outdated(core: Core, was: Question, present: Jobs) -> bool:
         (tenants.limit, was.tree.limit),
     )
     alike = all(np.array_equal(now, then) for now, then in pairs)
-    return not alike or _have_other_labels(machines, was, present)
+    if not alike or _have_other_labels(machines, was, present):
+        return "machines, weights or limits are others"
+    same = measuring_policy(core) == was.policy and not _have_other_scales(core, was, present)
+    return "" if same else "the policy is another one"
+
+
+def _have_other_scales(core: Core, was: Question, present: Jobs) -> bool:
+    """Whether a job of the question that is still there is measured otherwise: by whole tasks
+    before, and by divisible ones now. fifo has no scales, and is measured by those of the question.
+    """
+    found = present.places_among(was.slot, was.seq)
+    known = found >= 0
+    alike = np.array_equal(present.scale[known], was.now.scale[found[known]])
+    return not alike and not is_fifo(core)
 
 
 def _have_other_labels(machines: Machines, was: Question, present: Jobs) -> bool:

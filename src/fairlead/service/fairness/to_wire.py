@@ -62,14 +62,12 @@ def shares(
 
 def _behind(found: Measured) -> str | None:
     """The sentence that says who is not judged by the exact allocation yet; None: all are."""
-    count = int(found.unjudged.sum())
+    count = found.unknown
     if found.exact is None:
         return f"{_COMPUTED}: nobody is judged yet"
     if found.outdated:
-        return (
-            f"{_COMPUTED}: machines, weights or limits are others since the newest ones, and nobody"
-            " is judged by them yet"
-        )
+        since = f"{found.outdated} since the newest ones, and nobody is judged by them yet"
+        return f"{_COMPUTED}: {since}"
     if not count:
         return None
     verbs = "waits is" if count == 1 else "wait are"

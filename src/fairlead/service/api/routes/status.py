@@ -9,11 +9,16 @@ from starlette.responses import JSONResponse, Response
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import ServiceView
+from fairlead.service.api.session import token_text
 from fairlead.version import __version__
 from fairlead.wire.status import Health, Ready, Version
 
 READY_SECONDS = 5.0
 """Within which a service that is ready says so."""
+
+
+UNTOLD = "the journal or the engine cannot be used now; who shows a token is told why"
+"""What somebody without a token is told: the reason names addresses, users and folders."""
 
 
 async def version(context: Enter) -> Response:
@@ -46,12 +51,26 @@ async def _ready(context: Enter) -> Ready:
         return Ready(ready=False, why="the service is stopping", leads=leads)
     try:
         async with asyncio.timeout(READY_SECONDS):
-            return await context.api.read(_state)
+            state = await context.api.read(_state)
+            if not state.why or await _is_known(context):
+                return state
+            return state.model_copy(update={"why": UNTOLD})
     except TimeoutError:
         why = f"the loop did not answer within {READY_SECONDS:g} seconds"
         return Ready(ready=False, why=why, leads=leads)
     except RefusalError as refusal:
         return Ready(ready=False, why=str(refusal), leads=leads)
+
+
+async def _is_known(context: Enter) -> bool:
+    """Whether who asks shows a token that is good."""
+    if context.api.no_auth:
+        return True
+    try:
+        await context.api.keys.holder(token_text(context.request), context.address)
+    except RefusalError:  # whoever it is, it is told that the service is not ready
+        return False
+    return True
 
 
 def _state(view: ServiceView) -> Ready:
