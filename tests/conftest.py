@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.zygote.forked import zygote
 
@@ -91,6 +92,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("explore", deadline=None, max_examples=examples, print_blob=True)
     if not config.getoption("--hypothesis-profile", default=None):
         settings.load_profile("gate")
+        # Hypothesis also draws numbers and texts that stand in the modules that happen to be
+        # loaded: those of another process of the pool, or of another day, are others. And it reads
+        # all of them, in each process.
+        none = providers._local_constants  # noqa: SLF001  no setting leaves them out
+        setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010  mypy: not exported
 
 
 def pytest_unconfigure() -> None:

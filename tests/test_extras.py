@@ -51,7 +51,7 @@ FIRST_STEPS = (
     f"compare {FIRST}/cluster.yaml {FIRST}/jobs.yaml --policies tsf,drf",
     f"allocate {FIRST}/cluster.yaml {FIRST}/jobs.yaml --policy market",
     f"allocate {FIRST}/cluster.yaml {FIRST}/jobs.yaml --policy cmmf(cpu)",
-    f"audit {FIRST}/cluster.yaml {FIRST}/jobs.yaml",
+    f"audit {FIRST}/cluster.yaml {FIRST}/jobs.yaml --property envy-freeness,resource-monotonicity",
     "policies",
     "serve --help",
 )

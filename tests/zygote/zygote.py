@@ -22,16 +22,28 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from fairlead.scheduling.warming import warm
+from fairlead.simulation.engine.run import compile_all
 from tests.zygote.ask import NUMBER
 
 MODULES = (
     "fairlead.cli.main",
     *(
         f"fairlead.cli.commands.{name}"
-        for name in ("allocate", "audit", "compare", "explain", "jobs", "serve", "submit", "whatif")
+        for name in (
+            "allocate",
+            "audit",
+            "compare",
+            "explain",
+            "jobs",
+            "serve",
+            "simulate",
+            "submit",
+            "whatif",
+        )
     ),
     "fairlead.cli.serving.run",
     "fairlead.service.process.server",
+    "fairlead.simulation.studies.workers",
 )
 """What is imported before anything is asked for. Programs import whatever else they need."""
 
@@ -150,6 +162,7 @@ def prepare() -> None:
     for name in MODULES:
         import_module(name)
     warm(lambda *_: None)
+    compile_all()
     gc.collect()
     gc.freeze()  # memory that no collection writes to is shared by all forks
 

@@ -123,11 +123,13 @@ class Terminal:
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Returns when it holds; fails where it does not in time."""
-    end = time.monotonic() + PATIENCE
+    """Returns when it holds; fails where it does not in time. It looks the less often the longer
+    that takes: each look of a service asks it."""
+    begun = time.monotonic()
     while not holds():
-        assert time.monotonic() < end, "it never came to hold"
-        time.sleep(0.05)
+        waited = time.monotonic() - begun
+        assert waited < PATIENCE, "it never came to hold"
+        time.sleep(min(0.5, max(0.05, waited / 20)))
 
 
 def column(table: str, name: str) -> list[str]:

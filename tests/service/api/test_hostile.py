@@ -475,3 +475,15 @@ def test_a_head_that_is_too_long_is_refused_however_it_comes(path: str) -> None:
         answer = stage.get(path, headers={"X-Long": "y" * 21_000})
         assert (answer.status, answer.kind) == (400, "bad_request")
         assert answer.headers["connection"] == "close"
+
+
+def test_commas_in_texts_part_no_values() -> None:
+    with Stage() as stage:
+        jobs = [job(name, command='x "' + "," * 100_002) for name in "abcde"]
+        body = json.dumps({"jobs": jobs}).encode()
+        answer = stage.ask("POST", "/v1/jobs", body=body, headers=JSON)
+        assert answer.status == 201
+        body = b'{"jobs": ["%s"' % (
+            b"\\" * 500_002
+        )  # and none that ends nowhere is looked at twice
+        assert stage.ask("POST", "/v1/jobs", body=body, headers=JSON).status == 400

@@ -32,10 +32,11 @@ from fairlead.service.process.clock import wall_clock
 from fairlead.service.recovery.follower import Follower
 from fairlead.whole_file import write_whole
 from fairlead.wire.jobs import JobState
-from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
+from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, start, until
 from tests.service.conftest import Databases
 from tests.service.failovers import Way
 from tests.surroundings import NOBODY
+from tests.zygote.forked import Forked
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,7 +78,7 @@ def get(url: str, path: str = "/v1/ready") -> httpx2.Response:
 def follows(url: str, leader: str) -> bool:
     try:
         return bool(get(url).json()["leader"] == leader)
-    except httpx2.ConnectError:  # it begins anew
+    except httpx2.TransportError:  # it begins anew, and drops connections that it had not heard
         return False
 
 
@@ -109,7 +110,7 @@ def test_a_follower_reads_and_is_ready_only_once_it_leads(database: str, tmp_pat
             with pytest.raises(NotLeadingError, match=f"the one that leads at {one.url}"):
                 client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
         both = f"{other.url},{one.url}"
-        with Client(both, token, patience=10) as client:
+        with Client(both, token, timeout=5, patience=10) as client:
             client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
             assert client.place.url == one.url
             one.process.send_signal(signal.SIGSTOP)
@@ -157,6 +158,10 @@ def test_a_leader_whose_database_hangs_answers_what_it_knows_and_how_old_that_is
             client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
 
 
+FILES = ("address", "process")
+"""What a state folder has of a service that serves there, or waits for it."""
+
+
 def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
     words = ["--state", "state", "--cluster", "cluster.yaml"]
@@ -165,9 +170,8 @@ def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
         assert refused.returncode == 2
         assert "is being written by another service" in refused.stderr
         waiting = ["serve", *words, "--listen", "127.0.0.1:0", "--standby", "--detach"]
-        done = fairlead(tmp_path, *waiting)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("waiting on http://")
+        first = start(tmp_path, *waiting[1:-1])
+        until(lambda: all((served.state / f"standby-{what}").exists() for what in FILES))
         again = fairlead(tmp_path, *waiting)
         assert again.returncode == 2
         assert "one can wait" in again.stderr
@@ -197,6 +201,7 @@ def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
             for name in ("process", "standby-process"):
                 with suppress(FileNotFoundError, ProcessLookupError):
                     os.kill(int((served.state / name).read_text().split()[0]), signal.SIGKILL)
+            first.communicate()
     assert not (served.state / "address").exists()
 
 
@@ -304,22 +309,12 @@ def test_one_that_was_overtaken_says_that_it_waits_for_the_database_and_then_fol
             admin.execute("DROP ROLE once")
 
 
-NEWER = """\
-import sys
-from fairlead.service.recovery import configuration
-configuration.SCHEMA += 1
-configuration.__version__ = "9.9"
-from fairlead.cli.main import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
 @contextmanager
 def newer(folder: Path, *words: str) -> Iterator[str]:
     """The address of a service of a version that writes what this one does not know."""
     with (folder / "said").open("wb") as said:
-        process = subprocess.Popen(
-            [sys.executable, "-c", NEWER, "serve", "--listen", "127.0.0.1:0", *words],
+        process = Forked(
+            ["tests.service.newer", "serve", "--listen", "127.0.0.1:0", *words],
             cwd=folder,
             env=environment(folder),
             stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs
@@ -25,8 +26,12 @@ CLIENT = "fairlead-cli"
 
 ALL = jws.JWSRegistry(algorithms=["RS256", "PS256", "ES256", "Ed25519"], strict_check_header=False)
 
-RSA = [RSAKey.generate_key(2048, {"kid": f"rsa-{i}"}) for i in range(2)]
-"""Made once: a key of RSA takes a while."""
+
+@cache
+def rsa(number: int) -> RSAKey:
+    """One of the issuer's two keys. Made once, and where it is asked for: a key of RSA takes a
+    while."""
+    return RSAKey.generate_key(2048, {"kid": f"rsa-{number}"})
 
 
 def signed(claims: object, key: Any, algorithm: str = "RS256", **header: object) -> str:
@@ -54,7 +59,7 @@ class Issuer:
 
     def __init__(self, url: str = "") -> None:
         self.asked: Counter[str] = Counter()
-        self.keys: list[Key] = [RSA[0]]
+        self.keys: list[Key] = [rsa(0)]
         self.more: list[dict[str, Any]] = []  # keys that are written as they are
         self.down = False
         self.calls_itself: str | None = None

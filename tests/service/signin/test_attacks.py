@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -12,16 +13,19 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from tests.service.api.stage import Stage
 from tests.service.signin.conftest import staged
-from tests.service.signin.issuer import RSA, Issuer, by_hand, signed
-
-STRANGER = RSAKey.generate_key(2048, {"kid": "rsa-0"})
-"""A key of somebody else under the name of the issuer's."""
+from tests.service.signin.issuer import Issuer, by_hand, rsa, signed
 
 Forge = Callable[[Issuer], str]
 
 
+@cache
+def stranger() -> RSAKey:
+    """A key of somebody else under the name of the issuer's."""
+    return RSAKey.generate_key(2048, {"kid": "rsa-0"})
+
+
 def pem(_: Issuer) -> bytes:
-    return bytes(RSA[0].as_pem(private=False))
+    return bytes(rsa(0).as_pem(private=False))
 
 
 def public_as_secret(issuer: Issuer) -> str:
@@ -30,14 +34,14 @@ def public_as_secret(issuer: Issuer) -> str:
 
 
 def jwk_as_secret(issuer: Issuer) -> str:
-    said = json.dumps(RSA[0].as_dict(private=False)).encode()
+    said = json.dumps(rsa(0).as_dict(private=False)).encode()
     return by_hand({"alg": "HS256", "kid": "rsa-0"}, issuer.claimed(), said)
 
 
 def own_key_inside(issuer: Issuer) -> str:
     """The key that signed it, brought along."""
-    public = STRANGER.as_dict(private=False)
-    return signed(issuer.claimed(), STRANGER, kid="rsa-0", jwk=public)
+    public = stranger().as_dict(private=False)
+    return signed(issuer.claimed(), stranger(), kid="rsa-0", jwk=public)
 
 
 def changed(issuer: Issuer) -> str:
@@ -89,21 +93,21 @@ ATTACKS: dict[str, tuple[Forge, str]] = {
     ),
     "the public key as a secret": (public_as_secret, "algorithm that is allowed"),
     "the key set's entry as a secret": (jwk_as_secret, "algorithm that is allowed"),
-    "another's key": (lambda i: i.jwt(STRANGER), "not signed by a key"),
+    "another's key": (lambda i: i.jwt(stranger()), "not signed by a key"),
     "another's key, brought along": (own_key_inside, "not signed by a key"),
-    "an algorithm of another key": (lambda i: i.jwt(RSA[0], "PS256", sub="x")[:-8], "not signed"),
+    "an algorithm of another key": (lambda i: i.jwt(rsa(0), "PS256", sub="x")[:-8], "not signed"),
     "claims of another": (changed, "not signed by a key"),
     "something that must be understood": (
         lambda i: by_hand({"alg": "RS256", "kid": "rsa-0", "crit": ["exp"], "exp": 1}, i.claimed()),
         "not signed",
     ),
     "a logout": (
-        lambda i: signed(i.claimed(), RSA[0], kid="rsa-0", typ="logout+jwt"),
+        lambda i: signed(i.claimed(), rsa(0), kid="rsa-0", typ="logout+jwt"),
         "for something else",
     ),
-    "claims that are a list": (lambda _: signed([1], RSA[0], kid="rsa-0"), "has no claims"),
-    "claims that are noise": (lambda _: signed(b"\xff{", RSA[0], kid="rsa-0"), "cannot be read"),
-    "claims without end": (lambda _: signed(b"[" * 9000, RSA[0], kid="rsa-0"), "cannot be read"),
+    "claims that are a list": (lambda _: signed([1], rsa(0), kid="rsa-0"), "has no claims"),
+    "claims that are noise": (lambda _: signed(b"\xff{", rsa(0), kid="rsa-0"), "cannot be read"),
+    "claims without end": (lambda _: signed(b"[" * 9000, rsa(0), kid="rsa-0"), "cannot be read"),
     "noise": (lambda _: "a.b.c", "cannot be read"),
     "five parts": (lambda i: i.jwt() + ".x.y", "cannot be read"),
     "too much": (lambda i: i.jwt(more="x" * 16_000), "longer than 16384"),
@@ -154,7 +158,7 @@ def test_keys_that_are_weak_or_for_something_else_sign_nothing() -> None:
 
     short = RSAKey.generate_key(2048, {"kid": "short"}).as_dict(private=False)
     small = short | {"n": short["n"][:160]}
-    good = RSA[0].as_dict(private=False)
+    good = rsa(0).as_dict(private=False)
     sets = [small, good | {"use": "enc"}, good | {"kid": 7}, {"kty": "RSA"}, "x", {"kty": "oct"}]
     assert keys_of({"keys": sets}) == ()
     assert keys_of({"keys": "x"}) == ()
@@ -162,16 +166,18 @@ def test_keys_that_are_weak_or_for_something_else_sign_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "algorithm"),
+    ("made", "algorithm"),
     [
-        (RSA[1], "PS256"),
-        (ECKey.generate_key("P-256", {"kid": "ec"}), "ES256"),
-        (OKPKey.generate_key("Ed25519", {"kid": "ed"}), "Ed25519"),
+        (lambda: rsa(1), "PS256"),
+        (lambda: ECKey.generate_key("P-256", {"kid": "ec"}), "ES256"),
+        (lambda: OKPKey.generate_key("Ed25519", {"kid": "ed"}), "Ed25519"),
     ],
     ids=["PS256", "ES256", "Ed25519"],
 )
-def test_each_kind_of_key_that_is_allowed_signs(key: Any, algorithm: str, issuer: Issuer) -> None:
-    issuer.keys = [key]
+def test_each_kind_of_key_that_is_allowed_signs(
+    made: Callable[[], Any], algorithm: str, issuer: Issuer
+) -> None:
+    issuer.keys = [made()]
     with staged(issuer) as stage:
         assert stage.get("/v1/me", issuer.jwt(algorithm=algorithm)).status == 200
     with staged(issuer, algorithms=("RS256",)) as stage:
@@ -184,7 +190,7 @@ def test_a_storm_of_unknown_keys_asks_the_issuer_once(issuer: Issuer, stage: Sta
     before = issuer.asked["/keys"]
     for number in range(50):
         stage.time += 0.1
-        forged = signed(issuer.claimed(), STRANGER, kid=f"never-{number}")
+        forged = signed(issuer.claimed(), stranger(), kid=f"never-{number}")
         assert stage.get("/v1/me", forged).status in (401, 429)
     assert issuer.asked["/keys"] == before + 1
     assert stage.get("/v1/me", issuer.jwt()).status == 200
@@ -196,7 +202,7 @@ def test_who_comes_while_keys_are_fetched_waits_for_that_one(issuer: Issuer, sta
     assert stage.get("/v1/me", issuer.jwt()).status == 200
     stage.time += 60
     before = issuer.asked["/keys"]
-    issuer.keys = [RSA[1]]
+    issuer.keys = [rsa(1)]
     headers = {"Authorization": f"Bearer {issuer.jwt()}"}
 
     async def together() -> list[int]:
@@ -209,11 +215,11 @@ def test_who_comes_while_keys_are_fetched_waits_for_that_one(issuer: Issuer, sta
 
 def test_without_a_name_the_only_key_for_the_algorithm_counts(issuer: Issuer) -> None:
     with staged(issuer) as stage:
-        assert stage.get("/v1/me", signed(issuer.claimed(), RSA[0])).status == 200
-    issuer.keys = list(RSA)
+        assert stage.get("/v1/me", signed(issuer.claimed(), rsa(0))).status == 200
+    issuer.keys = [rsa(0), rsa(1)]
     with staged(issuer) as stage:
         assert stage.get("/v1/me", issuer.jwt()).status == 200
-        assert stage.get("/v1/me", signed(issuer.claimed(), RSA[0])).status == 401
+        assert stage.get("/v1/me", signed(issuer.claimed(), rsa(0))).status == 401
 
 
 def test_without_an_issuer_a_jwt_is_a_wrong_token(issuer: Issuer) -> None:

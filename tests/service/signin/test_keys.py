@@ -10,7 +10,7 @@ from joserfc.jwk import RSAKey
 
 from tests.service.api.stage import Stage
 from tests.service.signin.conftest import settings_of, staged
-from tests.service.signin.issuer import RSA, Issuer
+from tests.service.signin.issuer import Issuer, rsa
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -24,7 +24,7 @@ def test_a_new_key_is_good_at_once_and_the_old_one_while_the_issuer_has_it(
 ) -> None:
     old = issuer.jwt()
     assert stage.get("/v1/me", old).status == 200
-    issuer.keys = [RSA[1], RSA[0]]
+    issuer.keys = [rsa(1), rsa(0)]
     stage.time += 60
     assert stage.get("/v1/me", issuer.jwt()).status == 200
     assert stage.get("/v1/me", old).status == 200
@@ -34,7 +34,7 @@ def test_a_key_that_was_taken_back_is_good_for_no_longer_than_the_interval(issue
     with staged(issuer, refresh_seconds=0.01) as stage:
         old = issuer.jwt()
         assert stage.get("/v1/me", old).status == 200
-        issuer.keys = [RSA[1]]
+        issuer.keys = [rsa(1)]
         seen = issuer.asked["/keys"]
         stage.run(until(lambda: issuer.asked["/keys"] > seen + 1))  # one whole fetch since
         assert stage.get("/v1/me", old).status == 401
@@ -43,7 +43,7 @@ def test_a_key_that_was_taken_back_is_good_for_no_longer_than_the_interval(issue
 
 def test_another_key_under_the_same_name_is_found(issuer: Issuer, stage: Stage) -> None:
     assert stage.get("/v1/me", issuer.jwt()).status == 200
-    issuer.keys = [RSAKey.import_key(RSA[1].as_dict(private=True) | {"kid": "rsa-0"})]
+    issuer.keys = [RSAKey.import_key(rsa(1).as_dict(private=True) | {"kid": "rsa-0"})]
     stage.time += 60
     assert stage.get("/v1/me", issuer.jwt()).status == 200
 
@@ -94,7 +94,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known(issuer: Issuer) -> Non
         assert stage.get("/v1/me", issuer.jwt()).status == 200
         issuer.slow = threading.Event()
         stage.time += 60
-        unknown = {"Authorization": f"Bearer {issuer.jwt(RSA[1])}"}
+        unknown = {"Authorization": f"Bearer {issuer.jwt(rsa(1))}"}
 
         async def beside() -> tuple[list[int], int]:
             from tests.service.api.stage import call
@@ -107,7 +107,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known(issuer: Issuer) -> Non
                 known.append((await call(stage.app, "GET", "/v1/me", headers, [])).status)
             assert not waits.done()
             assert issuer.slow is not None
-            issuer.keys = list(RSA)
+            issuer.keys = [rsa(0), rsa(1)]
             issuer.slow.set()
             return known, (await waits).status
 

@@ -12,7 +12,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.process.logs import Level, Logs
 from tests.service.api.stage import Stage, job, stream
 from tests.service.signin.conftest import staged
-from tests.service.signin.issuer import RSA, Issuer
+from tests.service.signin.issuer import Issuer, rsa
 
 
 def test_a_person_is_who_the_issuer_says(issuer: Issuer, stage: Stage) -> None:
@@ -189,7 +189,7 @@ def test_a_stream_ends_when_the_issuer_takes_the_key_back(issuer: Issuer, stage:
     async def followed() -> list[bytes]:
         events = stream(stage.app, "/v1/events", headers)
         parts = [await anext(events)]
-        issuer.keys = [RSA[1]]
+        issuer.keys = [rsa(1)]
         stage.time += 60
         people = stage.app.api.people
         assert people is not None

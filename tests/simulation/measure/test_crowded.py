@@ -46,3 +46,12 @@ def test_where_nobody_waits_no_moment_is_kept(tmp_path: Path) -> None:
     sink.start(RunInfo(generate("table-ii", 0), "tsf", "best-fit", 0, str))
     sink.finish()
     assert not (tmp_path / FILE).exists()
+
+
+def test_jobs_list_no_machines_that_are_gone(tmp_path: Path) -> None:
+    work = generate("random", 11)
+    simulate(work, policy="tsf", sinks=[Crowded(tmp_path / FILE, 1_000_000)])
+    cluster, jobs = load(str(tmp_path / FILE))  # which refuses names that no machine has
+    names = {machine.name for machine in cluster.machines}
+    assert names < set(work.machines.names)
+    assert any(job.machines or job.exclude for job in jobs)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 
 import pytest
 
+from fairlead.simulation.engine.options import Options
+from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.studies.source import Source, source_of
 from fairlead.simulation.studies.study import Study, parts_of
+from fairlead.simulation.studies.workers import RUN_COSTS, WORKER_COSTS, is_little
 
 POLICIES = ("tsf", "drf", "fifo")
 DRAWN = source_of(["overload(machines=2, jobs=2, each=2)"])
@@ -43,3 +47,18 @@ def test_workers_end_within_one_run_of_each_other(seeds: int, workers: int) -> N
     for part in parts_of(study(DRAWN, seeds), workers):
         heapq.heapreplace(busy, busy[0] + len(part.policies))
     assert max(busy) - min(busy) <= 1
+
+
+def test_a_few_short_runs_are_left_to_one_process() -> None:
+    usual = study(DRAWN, 1)
+    assert is_little(usual, 2, 1350)
+    assert is_little(usual, 1, WORKER_COSTS - RUN_COSTS)
+    assert not is_little(usual, 1, WORKER_COSTS - RUN_COSTS + 1)
+    assert not is_little(usual, WORKER_COSTS // RUN_COSTS, 1)
+    assert not is_little(usual, 2, None)  # nobody counted them
+    for slow in (
+        replace(usual, ideal=Kind.RESTRICTED),
+        replace(usual, distance=1),
+        replace(usual, options=Options(check=True)),
+    ):
+        assert not is_little(slow, 2, 1350)

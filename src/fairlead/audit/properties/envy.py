@@ -189,7 +189,8 @@ class _Pairs:
 
     def __init__(self, held: Held) -> None:
         self._held = held
-        self._holds: dict[int, tuple[object, Has]] = {}
+        self._holds: dict[int, tuple[int, Has]] = {}
+        self._kinds: dict[Has, int] = {}
         self._known: dict[tuple[object, ...], tuple[Fraction, Fraction]] = {}
 
     def slack(self, i: int, theirs: Ints, could: Floats, runs: float) -> Floats:
@@ -230,15 +231,16 @@ class _Pairs:
             self._known[key] = could_with(held, i, j, has), held.runs(job)
         return self._known[key]
 
-    def _what(self, j: int) -> tuple[object, Has]:
-        """A party's holdings, and a key by which those of others are compared with them."""
+    def _what(self, j: int) -> tuple[int, Has]:
+        """A party's holdings, and a number that they share with those that are alike: what they
+        are made of is compared once, not with each pair."""
         if j not in self._holds:
             held = self._held
             if held.drawn:
                 self._holds[j] = j, ()
             else:
                 has = exact.what_holds(held, held.parties[j])
-                self._holds[j] = has, has
+                self._holds[j] = self._kinds.setdefault(has, j), has
         return self._holds[j]
 
 

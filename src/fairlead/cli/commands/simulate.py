@@ -111,7 +111,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="shares and utilisation so often (default: by the length of the run)",
     )
     parser.add_argument("--csv", action="store_true", help="tables as CSV, not as Parquet")
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: all cores)")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="processes (default: all cores, where it helps)"
+    )
     parser.add_argument("--on", choices=["ray"], help="do the runs on a Ray cluster")
     parser.add_argument("--check", action="store_true", help="check the core's invariants; slow")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
@@ -152,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
             study,
             workers,
             lambda _, done: bar.update(len(done)),
+            tasks=workload.tasks,
             ray=args.on == "ray",
             show=not several,
         )

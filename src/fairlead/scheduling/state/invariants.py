@@ -62,26 +62,26 @@ def tasks(state: State) -> Iterator[str]:
     """Every task is in exactly one state: in its job's queue, or with its job and its machine."""
     count = int(state.header[0]["tasks"])
     table = state.task
+    job, machine, kinds = (table[name].tolist() for name in ("job", "machine", "state"))
     by_job: Counter[int] = Counter()
     by_machine: Counter[int] = Counter()
     queued: Counter[int] = Counter()
     for j in jobs_kept(state).tolist():
         for t in tasks_of(state, j):
             by_job[t] += 1
-            if table[t]["job"] != j:
-                yield f"task slot {t} is listed with job {j} but is one of {table[t]['job']}"
+            if job[t] != j:
+                yield f"task slot {t} is listed with job {j} but is one of {job[t]}"
         for t in chain(table, state.job[j]["queue_first"], "job_next"):
             queued[t] += 1
-            if table[t]["job"] != j:
-                yield f"task slot {t} waits with job {j} but is one of {table[t]['job']}"
+            if job[t] != j:
+                yield f"task slot {t} waits with job {j} but is one of {job[t]}"
     for m in range(int(state.header[0]["machines"])):
         for t in tasks_on(state, m):
             by_machine[t] += 1
-            if table[t]["machine"] != m:
-                yield f"task slot {t} is listed on machine {m} but is on {table[t]['machine']}"
+            if machine[t] != m:
+                yield f"task slot {t} is listed on machine {m} but is on {machine[t]}"
     free = Counter(chain(table, state.header[0]["free_task"], "machine_next"))
-    for t in range(count):
-        kind = int(table[t]["state"])
+    for t, kind in enumerate(kinds[:count]):
         where = (by_job[t], by_machine[t], queued[t], free[t])
         right = (0, 0, 0, 1)
         if kind in HELD:
@@ -96,9 +96,9 @@ def tasks(state: State) -> Iterator[str]:
                 f" machine, {where[2]} waiting, {where[3]} free"
             )
     numbers = Counter(
-        (int(table[t]["job"]), int(table[t]["number"]))
-        for t in range(count)
-        if table[t]["state"] != FREE
+        (job[t], number)
+        for t, number in enumerate(table["number"][:count].tolist())
+        if kinds[t] != FREE
     )
     for (j, number), times in numbers.items():
         if times > 1:

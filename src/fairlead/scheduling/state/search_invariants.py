@@ -10,7 +10,7 @@ from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.state.rows import are_held, bits
+from fairlead.scheduling.state.rows import UP, are_held, bits
 from fairlead.scheduling.transitions import MachineState
 
 LEAST = np.array([(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)])
@@ -28,28 +28,30 @@ def search_structures(state: State) -> Iterator[str]:
 
 def sets(state: State) -> Iterator[str]:
     """Each set has the machines that it says. Between decisions no machine's room grew."""
-    up = state.machine["state"] == MachineState.UP
-    machines = len(up)
+    machines = int(state.header[0]["machines"])
+    up = state.machine["state"][:machines] == UP
+    words = -(-machines // WORD)
     rows = state.sets.swapaxes(0, 1).reshape(state.sets.shape[1], -1)  # (sets, words)
-    there = bits(rows)
-    told = state.machine["unset"] == 0  # the sets are brought up to the others when asked
-    if there[:, machines:].any():
-        yield "a set has machines in slots that do not exist"
+    there = bits(rows[:, :words])
+    told = state.machine["unset"][:machines] == 0  # sets are brought up to the others when asked
+    if there[:, machines:].any() or rows[:, words:].any() or state.grades[machines:].any():
+        yield "a set has machines in slots that nobody uses"
     if not state.header[0]["deciding"] and (state.header[0]["near"] or state.machine["near"].any()):
         yield "there are machines whose room grew, and nobody decides"
     if (there[UPS, :machines] != up).any():
         yield "the machines that take tasks are others"
     for r in range(state.resources):
         first = RESOURCES + GRADES * r
-        room = np.where(up, state.room[:, r], 0).astype(float)
+        room = np.where(up, state.room[:machines, r], 0).astype(float)
         holds = room >= LEAST[:, None]
-        if ((there[first : first + GRADES, :machines] != holds) & told).any():
+        graded = there[first : first + GRADES, :machines]
+        if ((graded != holds) & told).any():
             yield f"a set is wrong about who has how much room of resource {r}"
-        if (there[first : first + GRADES, :machines].sum(axis=0) != state.grades[:, r]).any():
+        if (graded.sum(axis=0) != state.grades[:machines, r]).any():
             yield f"a machine is in another number of sets of resource {r} than it says"
     first = RESOURCES + GRADES * state.resources
     satisfying = there[first : first + WORD * state.words, :machines]
-    wrong = (satisfying != bits(state.satisfies[:, : state.words]).T).any(axis=1)
+    wrong = (satisfying != bits(state.satisfies[:machines, : state.words]).T).any(axis=1)
     for k in np.flatnonzero(wrong).tolist():
         yield f"the set of the machines that satisfy term {k} has others"
 
@@ -57,13 +59,12 @@ def sets(state: State) -> Iterator[str]:
 def tries(state: State) -> Iterator[str]:
     """Each active job is a leaf of its tenant's trie, each active tenant one of the tenants'."""
     jobs: dict[int, set[int]] = {}
-    for j in range(int(state.header[0]["jobs"])):
-        if state.job[j]["used"] and state.job[j]["active"]:
-            jobs.setdefault(int(state.job[j]["tenant"]), set()).add(j)
+    known = state.job[: int(state.header[0]["jobs"])]
+    active = np.flatnonzero((known["used"] == 1) & (known["active"] == 1))
+    for j, t in zip(active.tolist(), known["tenant"][active].tolist(), strict=True):
+        jobs.setdefault(t, set()).add(j)
     used = 0
-    for t in range(int(state.header[0]["tenants"])):
-        if not state.tenant[t]["used"]:
-            continue
+    for t in np.flatnonzero(state.tenant["used"][: int(state.header[0]["tenants"])]).tolist():
         root = int(state.tenant[t]["root"])
         nodes = _walk(state, root)
         used += len(nodes)
@@ -190,7 +191,7 @@ def refused(state: State) -> Iterator[str]:
     if state.header[0]["deciding"]:
         return
     machine, job = state.machine, state.job
-    grew = (machine["state"] == MachineState.UP) & (machine["dirty"] == 1)
+    grew = (machine["state"] == UP) & (machine["dirty"] == 1)
     known = np.flatnonzero(grew & (machine["refused"] == 1) & (machine["reserved"] == NONE))
     plain = (job["gang"] == 1) & (job["spread"] == 0) & (job["fresh"] == 0) & (job["likes"] == 0)
     waiting = (job["used"] == 1) & (job["active"] == 1) & plain

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from fairlead.model.job import Job
 from fairlead.model.words import tally, timespan
 from fairlead.model.writing import write
 from fairlead.simulation.measure.moment import Moment
@@ -58,7 +60,8 @@ class Crowded(Sink):
 
 def moment_text(workload: Workload, moment: Moment) -> str:
     """The moment as a file for `fairlead allocate`: a tenant's jobs that are alike are one, one
-    without a tenant has its number, and machines that are drained are left out."""
+    without a tenant has its number, and machines that are drained or gone are left out, in lists
+    too, with jobs that name no others."""
     groups: dict[Alike, int] = {}
     for k in range(len(moment.job)):
         if moment.demand[k].any():
@@ -75,4 +78,15 @@ def moment_text(workload: Workload, moment: Moment) -> str:
     }
     machines = machines_with(workload, there)
     cluster, jobs = input_of(workload, list(moment.terms), groups, machines)
-    return write(cluster, jobs)
+    names = {machine.name for machine in machines}
+    found = [_among(each, names) for each in jobs]
+    return write(cluster, [each for each in found if each is not None])
+
+
+def _among(job: Job, names: set[str]) -> Job | None:
+    """The job as it lists machines of these names alone; None where it may use others only."""
+    exclude = tuple(name for name in job.exclude if name in names)
+    if job.machines is None:
+        return replace(job, exclude=exclude)
+    machines = tuple(name for name in job.machines if name in names)
+    return replace(job, machines=machines, exclude=exclude) if machines else None

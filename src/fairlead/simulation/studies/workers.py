@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead import children
+from fairlead.simulation.engine.options import Options
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.on_ray import joined
 from fairlead.simulation.studies.study import Part, Study, find_result, folder, parts_of, run_part
@@ -18,19 +19,28 @@ from fairlead.simulation.studies.study_files import RUN, write_file
 Listener = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
 
+RUN_COSTS = 25_000
+"""Tasks that take as long as a run does whatever its tasks (docs/decisions/0285)."""
+
+WORKER_COSTS = 200_000
+"""Tasks, those of RUN_COSTS among them, up to which one process is done before several are: each
+of those loads the compiled functions."""
+
 
 def run_study(
     study: Study,
     workers: int | None = None,
     listener: Listener | None = None,
     *,
+    tasks: int | None = None,
     ray: bool = False,
     show: bool = False,
 ) -> list[Result]:
     """All runs of the study, seed by seed, in the order of its policies; those that were done
     before are not done again. Results do not depend on who does them, but for `seconds`.
 
-    `workers`: so many at once at most; None: as many as there are cores, on Ray in the cluster."""
+    `workers`: so many at once at most; None: as many as there are cores, but one where little is to
+    do, on Ray as many as in the cluster. `tasks`: of each run, where that is known."""
     found = {
         (policy, seed): result
         for seed in study.seeds
@@ -49,7 +59,8 @@ def run_study(
     if ray:
         _on_ray(study, workers, hear)
     else:
-        most = workers or cores()
+        left = len(study.seeds) * len(study.policies) - len(found)
+        most = workers or (1 if is_little(study, left, tasks) else cores())
         parts = parts_of(study, most)
         if most > 1 and len(parts) > 1:
             _in_processes(parts, min(most, len(parts)), hear)
@@ -57,6 +68,13 @@ def run_study(
             for part in parts:
                 hear(part, run_part(part, show=show))
     return [found[policy, seed] for seed in study.seeds for policy in study.policies]
+
+
+def is_little(study: Study, runs: int, tasks: int | None) -> bool:
+    """Whether so many runs of so many tasks are done before other processes have begun. Runs that
+    solve for exact shares, or check the core, take longer than their tasks tell."""
+    usual = study.ideal is None and study.distance is None and study.options == Options()
+    return usual and tasks is not None and runs * (RUN_COSTS + tasks) <= WORKER_COSTS
 
 
 def cores() -> int:
