@@ -167,6 +167,7 @@ def test_a_budget_grants_so_many_at_once_and_so_many_a_second() -> None:
         ("enable_configless,idle_on_node_suspend", AT_ONCE, A_SECOND, 0),
         ("rl_enable", 15, 1.0, 3),
         ("rl_bucket_size=50,rl_enable,rl_refill_period=10,rl_refill_rate=8", 25, 0.4, 7.5),
+        ("rl_enable,rl_refill_rate=0", 15, 0.5, 6),
         ("rl_enable,rl_bucket_size=9999,rl_refill_rate=500", AT_ONCE, A_SECOND, 3 / 250),
         ("rl_bucket_size=50", AT_ONCE, A_SECOND, 0),
     ],

@@ -81,7 +81,7 @@ def budget_for(parameters: str) -> Budget:
         found = re.search(rf"\b{name}=([0-9]+)", parameters)
         return int(found[1]) if found else default
 
-    bucket, each = limit("rl_bucket_size", 30), limit("rl_refill_rate", 2)
+    bucket, each = limit("rl_bucket_size", 30), max(1, limit("rl_refill_rate", 2))
     rate = each / max(1, limit("rl_refill_period", 1))
     most, half = max(1, min(AT_ONCE, bucket // 2)), rate / 2
     return Budget(most, min(A_SECOND, half), pause=READING / half)
