@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -61,13 +62,14 @@ class _Pair:
 
     def measure(self, jobs: int, turns: int) -> None:
         running = [self._start(0)]
-        self._wait()
-        file = self._folder / "0" / "admin-token"
-        while not file.exists():
-            time.sleep(0.05)
-        token = file.read_text(encoding="utf-8").strip()
-        running.append(self._start(1))
         try:
+            self._wait(running)
+            file = self._folder / "0" / "admin-token"
+            while not file.exists():
+                _check_alive(running)
+                time.sleep(0.05)
+            token = file.read_text(encoding="utf-8").strip()
+            running.append(self._start(1))
             for first in range(0, jobs, AT_ONCE):
                 self._submit(token, range(first, min(first + AT_ONCE, jobs)))
             for _ in range(turns):
@@ -76,7 +78,7 @@ class _Pair:
                     each.wait()
                 began = time.monotonic()
                 running = [self._start(0), self._start(1)]
-                spent = _processor_time(running[self._wait()].pid)
+                spent = _processor_time(running[self._wait(running)].pid)
                 seconds, load = time.monotonic() - began, os.getloadavg()[0]
                 said = f"{jobs} jobs: {seconds:.1f} s, of processors {spent:.1f} s, load {load:.1f}"
                 print(said, flush=True)
@@ -92,10 +94,11 @@ class _Pair:
         words += ["--listen", f"127.0.0.1:{self._ports[number]}"]
         return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def _wait(self) -> int:
+    def _wait(self, running: Sequence[subprocess.Popen[bytes]]) -> int:
         """The one that is ready first."""
         while True:
-            for number in range(2):
+            _check_alive(running)
+            for number in range(len(running)):
                 with suppress(OSError):
                     if self._ask(number, "GET", "/v1/ready") == http.client.OK:
                         return number
@@ -122,6 +125,13 @@ class _Pair:
             return answer.status
         finally:
             connection.close()
+
+
+def _check_alive(services: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Raises RuntimeError where one has ended: nobody waits for it."""
+    for service in services:
+        if service.poll() is not None:
+            raise RuntimeError(f"a service ended with {service.returncode}")
 
 
 def _processor_time(process: int) -> float:
