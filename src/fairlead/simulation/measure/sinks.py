@@ -121,8 +121,9 @@ class Sink:
 
 @contextmanager
 def telling(sinks: Sequence[Sink], run: RunInfo) -> Iterator[None]:
-    """Tells sinks that the run begins and that it is over, or that it failed. Ctrl-C waits while
-    they begin and while they clean up: none is left with a file that it does not know of."""
+    """Tells sinks that the run begins and that it is over, or that it failed. A signal waits until
+    files that are begun can be abandoned, and until they are: a pool tells its workers to end more
+    than once."""
     try:
         with holding():
             for sink in sinks:
