@@ -20,6 +20,7 @@ def test_all_steps_are_run_where_none_is_named_and_tests_are_one_pool() -> None:
     everything = ["format", "lint", "imports", "types", "kernels", "live+docs+tests"]
     assert names() == names("fast") == everything
     assert [step.name for step in steps() if step.needs] == ["live+docs+tests"]
+    assert [step.name for step in steps() if step.kept] == ["types", "kernels"]
 
 
 def test_newer_versions_of_slurm_are_run_where_they_are_asked_for() -> None:
