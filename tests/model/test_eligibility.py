@@ -6,13 +6,7 @@ from fractions import Fraction
 
 from hypothesis import given
 
-from fairlead.model.eligibility import (
-    eligibility,
-    excluded,
-    excluded_by,
-    holds,
-    may_use,
-)
+from fairlead.model.eligibility import eligibility, excluded, excluded_by, holds, may_use
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.never import nowhere

@@ -11,15 +11,7 @@ from yaml.nodes import Node
 from fairlead.garbage import not_collecting
 from fairlead.model.check import Mistaken, found_mistakes, with_implied_tenants
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
-from fairlead.model.fields import (
-    ELSEWHERE,
-    JOB,
-    MACHINE,
-    SECTIONS,
-    SUBMITTED_JOB,
-    TENANT,
-    Kind,
-)
+from fairlead.model.fields import ELSEWHERE, JOB, MACHINE, SECTIONS, SUBMITTED_JOB, TENANT, Kind
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import MOST_NAMES, expand

@@ -13,14 +13,7 @@ from fairlead.scheduling.state.terms import Listed
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workload import Ints, JobBatch, Resource, Workload, always_there
-from fairlead.simulation.workloads.draws import (
-    SECOND,
-    Shape,
-    Stream,
-    Times,
-    microseconds,
-    numbers,
-)
+from fairlead.simulation.workloads.draws import SECOND, Shape, Stream, Times, microseconds, numbers
 
 VARIED = Times(Shape.UNIFORM, vary=0.2)
 """Task times of TSF's experiments: within 20% of the mean."""

@@ -12,13 +12,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
-from fairlead.model.plain import (
-    Plain,
-    machine_of,
-    plain_machine,
-    plain_tenant,
-    tenant_of,
-)
+from fairlead.model.plain import Plain, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord

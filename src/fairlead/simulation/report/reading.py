@@ -13,13 +13,7 @@ import pyarrow.parquet
 
 from fairlead.model.errors import InputError
 from fairlead.simulation.measure.tables import schema_of
-from fairlead.simulation.studies.study_files import (
-    RUN,
-    RUN_SCHEMA,
-    STUDY,
-    STUDY_SCHEMA,
-    content_of,
-)
+from fairlead.simulation.studies.study_files import RUN, RUN_SCHEMA, STUDY, STUDY_SCHEMA, content_of
 from fairlead.simulation.workload import Floats
 
 

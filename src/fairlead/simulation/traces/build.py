@@ -10,14 +10,7 @@ import numpy as np
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
-from fairlead.simulation.workload import (
-    Ints,
-    JobBatch,
-    MachineTable,
-    Words,
-    Workload,
-    always_there,
-)
+from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Words, Workload, always_there
 
 BATCH = 16_384
 """Jobs in a batch."""

@@ -11,9 +11,7 @@ from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import NEVER, Kept
 from fairlead.simulation.report.figures import Size
 from fairlead.simulation.workload import Floats, Ints, Workload
-from fairlead.simulation.workloads.draws import (
-    SECOND,
-)
+from fairlead.simulation.workloads.draws import SECOND
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, bars, lines
 from fairlead.studies.pictures.picture import Panel, Picture
