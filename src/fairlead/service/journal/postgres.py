@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -107,16 +107,13 @@ def open_postgres(
 def _end_writer(url: str, epoch: int) -> None:
     """Ends the session of a writer that froze in the middle of a transaction: the server's own
     limit for that (`_WRITING`) does not count after all statements."""
-    session = PostgresSession(url)
-    try:
+    with closing(PostgresSession(url)) as session:
         session.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks, pg_database"
             " WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND database = oid"
             " AND datname = current_database() AND classid::bigint = ? AND objid::bigint = ?",
             (LOCK, epoch),
         )
-    finally:
-        session.close()
 
 
 def _make_tables(
@@ -158,13 +155,10 @@ def _grow(session: Session, version: int) -> None:
 
 def read_postgres(url: str, head: Path | None) -> SqlReader:
     """The journal in this database, to be read only."""
-    session = PostgresSession(url)
-    try:
+    with closing(PostgresSession(url)) as session:
         if not _there(session):
             raise NoJournalError(f"there is no journal in {without_password(url)}")
         _version(session, url)
-    finally:
-        session.close()
     return SqlReader(f"the journal in {without_password(url)}", lambda: PostgresSession(url), head)
 
 

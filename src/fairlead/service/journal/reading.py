@@ -154,13 +154,10 @@ class SqlReader:
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        session = self._connect()
-        try:
+        with closing(self._connect()) as session:
             session.begin(write=False)
             yield session
             session.rollback()
-        finally:
-            session.close()
 
     @contextmanager
     def _named(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -75,11 +75,8 @@ def read_sqlite(path: Path) -> SqlReader:
     if not path.exists():
         raise NoJournalError(f"there is no journal {path}")
     _see(path)
-    session = SqliteSession(path, write=False)
-    try:
+    with closing(SqliteSession(path, write=False)) as session:
         _version(session, path)
-    finally:
-        session.close()
     return SqlReader(
         f"the journal {path}", lambda: SqliteSession(path, write=False), _beside(path, "head")
     )
@@ -242,14 +239,11 @@ def _create(path: Path) -> None:
         for each in (new, _beside(new, "wal"), _beside(new, "shm"), _beside(new, "journal")):
             each.unlink(missing_ok=True)  # of a start that was killed
         os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        session = SqliteSession(new, write=True)
-        try:
+        with closing(SqliteSession(new, write=True)) as session:
             _grow(session, 0)
             name = name_from(os.urandom(16))
             session.run(NEW_HEAD, (name, first_link(name)))
             session.commit()
-        finally:
-            session.close()
         new.rename(path)
         sync_folder(path.parent)
     except OSError as error:
@@ -260,27 +254,18 @@ def _create(path: Path) -> None:
 
 def _epoch(path: Path) -> int:
     """The number of writers so far."""
-    session = SqliteSession(path, write=False)
-    try:
+    with closing(SqliteSession(path, write=False)) as session:
         return standing(session).epoch
-    finally:
-        session.close()
 
 
 def _migrate(path: Path) -> None:
     """Brings an older schema up to date. Another program's file is not touched."""
-    session = SqliteSession(path, write=False)
-    try:
+    with closing(SqliteSession(path, write=False)) as session:
         version = _version(session, path, older=True)
-    finally:
-        session.close()
     if version < VERSION:
-        session = SqliteSession(path, write=True)
-        try:
+        with closing(SqliteSession(path, write=True)) as session:
             _grow(session, version)
             session.commit()
-        finally:
-            session.close()
 
 
 def _grow(session: Session, version: int) -> None:
