@@ -192,7 +192,6 @@ def run(words: list[str]) -> int:
 
 
 def parser_of(name: str) -> tuple[Parser, ModuleType]:
-    """The parser of a command, and its module."""
     summary = COMMANDS[name]
     command = import_module(f"fairlead.cli.commands.{FILES.get(name, name)}")
     parser = Parser(

@@ -173,7 +173,6 @@ class Source:
         self._merged: dict[int, dict[str, Node]] = {}
 
     def place(self, node: Node) -> Place:
-        """The place at which the node begins."""
         return Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def wrong(self, node: Node, about: About, what: str, right: str = "") -> None:

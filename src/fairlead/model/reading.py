@@ -73,7 +73,6 @@ def read_submission(
 
 
 def in_order(mistakes: Iterable[Mistake], texts: Sequence[tuple[str, str]]) -> list[Mistake]:
-    """The mistakes in the order of their places in the texts."""
     order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
     return sorted(mistakes, key=lambda mistake: _order(mistake, order))
 
@@ -147,7 +146,6 @@ class _Reader:
         return entry[0].find(entry[1], path) if entry else self.start
 
     def read(self, file: str, text: str) -> None:
-        """Read one more text."""
         self.start = self.start or Place(file, 1, 1)
         before = len(self.mistakes)
         found = documents(file, text, self.mistakes)

@@ -137,7 +137,6 @@ def take(core: Core) -> Dump:
 
 
 def dump(core: Core) -> bytes:
-    """The core as bytes."""
     return take(core).encode()
 
 

@@ -87,7 +87,6 @@ class Mailbox(Generic[S]):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
         return self._closed
 
     def wake(self) -> None:

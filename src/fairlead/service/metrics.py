@@ -137,7 +137,6 @@ class Metrics:
         self._counters[what].inc(times)
 
     def count_entries(self, entries: Sequence[Entry]) -> None:
-        """Entries that are durable."""
         for entry in entries:
             if entry.kind in _ENDS:
                 self._ends.labels(_ENDS[entry.kind]).inc()

@@ -64,7 +64,6 @@ class Precedence:
         self.answers, self.rounds = Ahead(), Ahead()
 
     def long_work(self) -> LongWork:
-        """Long work begins."""
         return LongWork(self.answers, self.rounds)
 
 

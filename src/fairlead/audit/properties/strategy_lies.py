@@ -161,7 +161,6 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
 
 
 def labels(scene: Scene) -> Iterator[tuple[str, str]]:
-    """The labels that machines have."""
     examples = [scene.seen.machines[first] for first in scene.seen.kinds]
     found = {(key, str(value)) for machine in examples for key, value in machine.labels.items()}
     yield from sorted(found)

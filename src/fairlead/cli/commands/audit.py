@@ -44,7 +44,6 @@ allocation."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser, least=0)
     parser.add_argument(
         "--trace",

@@ -35,7 +35,6 @@ CSV = ("job", "tenant", "policy", "tasks", "change", "refused")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser)
     parser.add_argument(
         "--policies",

@@ -39,7 +39,6 @@ PATIENCE = 1.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "shell",
         choices=("bash", "zsh", "fish", "names"),

@@ -40,7 +40,6 @@ OTHERS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--state",
         metavar="DIR",

@@ -35,7 +35,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--all", action="store_true", help="finished, failed and cancelled jobs as well"
     )
@@ -64,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> Iterable[str]:
-    """A line for each job."""
     rows = [
         [
             escaped(job.name),

@@ -47,7 +47,6 @@ ACTIONS = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(ACTIONS))
     for name, summary in ACTIONS.items():
         action = add_action(actions, name, summary)

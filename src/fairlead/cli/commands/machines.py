@@ -14,7 +14,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("--prefix", metavar="TEXT", help="machines whose names begin with this")
     add_service(parser)
 

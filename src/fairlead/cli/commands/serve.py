@@ -36,7 +36,6 @@ SILENT = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--engine", choices=tuple(ENGINES), help="the engine that runs the tasks (default: local)"
     )

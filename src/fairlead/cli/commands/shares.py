@@ -20,7 +20,6 @@ is what the exact allocation of the present demand gives it, `below fair` the ga
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("--jobs", action="store_true", help="each job's share and tasks as well")
     parser.add_argument(
         "--over",

@@ -51,7 +51,6 @@ CLUSTER = Path(__file__).with_name("start.yaml")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--for",
         dest="lasting",

@@ -33,7 +33,6 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     for name, summary in (
         ("create", "make a token and print it"),
@@ -87,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lines(tokens: Sequence[TokenRow], screen: Screen) -> Iterable[str]:
-    """A line for each token."""
     rows = [
         [escaped(each.name), each.role.value, escaped(each.tenant or "-"), at(each.made)]
         for each in tokens

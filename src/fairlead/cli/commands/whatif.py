@@ -33,7 +33,6 @@ SOLVES = 200
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser, least=0)
     add_policy(parser)
     for option, metavar, text in (

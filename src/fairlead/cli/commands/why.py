@@ -22,7 +22,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("job", metavar="JOB", help="the job's name")
     parser.add_argument(
         "--priority",

@@ -152,7 +152,6 @@ def done(tasks: TaskCounts) -> str:
 
 
 def total(tasks: TaskCounts) -> int:
-    """All tasks of a job."""
     return sum(tasks.model_dump().values())
 
 

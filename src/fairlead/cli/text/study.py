@@ -16,7 +16,6 @@ from fairlead.studies.study import Study
 
 
 def list_tree(studies: Sequence[Study]) -> dict[str, object]:
-    """The studies that there are."""
     return {
         "schema": SCHEMA,
         "studies": [

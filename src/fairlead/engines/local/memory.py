@@ -47,7 +47,6 @@ class MemoryWatch:
         return time.monotonic() >= self._next
 
     def look(self, limits: Limits) -> None:
-        """Look at these, once."""
         self._next = inf
         if self._thread is None:
             self._thread = Thread(target=self._work, name="fairlead-memory", daemon=True)

@@ -262,7 +262,6 @@ class Machines:
 
     @property
     def total(self) -> int:
-        """All machines that are there."""
         return (
             self.excluded
             + self.too_small

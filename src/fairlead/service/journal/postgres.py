@@ -163,7 +163,6 @@ def read_postgres(url: str, head: Path | None) -> SqlReader:
 
 
 def without_password(url: str) -> str:
-    """The URL without its password."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"

@@ -76,7 +76,6 @@ class SqlStore(SqlReader):
         self._session = session
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """As `Store.append`."""
         if not entries:
             return
         with self._turn:
@@ -171,7 +170,6 @@ class SqlStore(SqlReader):
                 raise self._fenced()
 
     def close(self) -> None:
-        """As `Store.close`."""
         with self._renewing:
             self._closed = True
             self._end_pulse()

@@ -50,7 +50,6 @@ class RecordsDump:
     columns: dict[str, bytes]
 
     def encode(self) -> bytes:
-        """The bytes."""
         records = self.records
         kinds, works = plain_jobs(self.jobs)
         header = {
@@ -92,7 +91,6 @@ def _ordered(tree: Any) -> Any:
 
 
 def take(records: Records) -> RecordsDump:
-    """The records as they are now."""
     table = TaskTable()
     table.free = records.table.free
     copied = replace(

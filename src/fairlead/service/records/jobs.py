@@ -68,7 +68,6 @@ class JobRecord:
 
     @property
     def name(self) -> str:
-        """Its unique name."""
         return self.job.name
 
     @property
@@ -93,7 +92,6 @@ class JobRecord:
 
     @property
     def state(self) -> JobState:
-        """Its state now."""
         if self.cancelled:
             return JobState.CANCELLED
         if not self.over:

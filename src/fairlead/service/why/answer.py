@@ -321,7 +321,6 @@ def start_of(core: Core, why: Why) -> Start | None:
 
 
 def expected(now: int, start: Start) -> str:
-    """The expected start as a sentence."""
     if start.time is not None:
         what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
         said = f"{what} of it {_are(start.tasks)} expected to start in {_since(now, start.time)}"

@@ -63,7 +63,6 @@ class Classes:
         return replace(self, count=np.ones(1))
 
     def only(self, column: int) -> Classes:
-        """Just one of the classes."""
         at = slice(column, column + 1)
         number = next(n for n, c in self.column.items() if c == column)
         return Classes(
@@ -136,7 +135,6 @@ class Seen:
             raise CertificateError(f"the classes name {min(unknown)}, which is no machine")
 
     def all_kinds(self) -> Classes:
-        """The kinds of machines as classes."""
         count = np.bincount(self.kind, minlength=len(self.kinds)).astype(float)
         return self._classes(list(range(len(self.kinds))), count, {})
 

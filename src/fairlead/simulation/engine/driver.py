@@ -98,7 +98,6 @@ class Driver:
 
     @property
     def tasks(self) -> int:
-        """Their tasks."""
         return int(self.clock[0]["tasks_so_far"])
 
     def job_name(self, number: int) -> str:

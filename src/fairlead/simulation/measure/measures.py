@@ -111,7 +111,6 @@ class TableSink(Sink):
 
     @property
     def run(self) -> RunInfo:
-        """The run that the table is about."""
         assert self._run is not None  # start() comes first
         return self._run
 
@@ -134,7 +133,6 @@ class SampleSink(TableSink):
             self.every = first_interval(run.workload)
 
     def keep(self, time: int, rows: int, columns: Mapping[str, object]) -> None:
-        """One more sample."""
         if self._fixed is not None:
             self.table.write(columns)
             return

@@ -144,5 +144,4 @@ def floats(column: pa.ChunkedArray) -> Floats:
 
 
 def texts(column: pa.ChunkedArray) -> list[str]:
-    """The words of a column."""
     return [str(value) for value in column.to_pylist()]

@@ -96,7 +96,6 @@ def machines_from_start(
 
 
 def no_machines(resources: int) -> MachineTable:
-    """A table without machines."""
     return machines_from_start((), (), np.zeros((0, resources), dtype=np.int64))
 
 

@@ -83,7 +83,6 @@ def panels(run: Shares) -> tuple[Panel, ...]:
 
 
 def table(run: Shares) -> Table:
-    """What is drawn."""
     columns: dict[str, Sequence[object]] = {"second": list(range(len(run[TASKS])))}
     for kind in (CPU, MEMORY, TASKS):
         for at, job in enumerate(JOBS):

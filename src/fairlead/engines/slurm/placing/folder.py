@@ -87,7 +87,6 @@ class Folder:
             )
 
     def path(self, attempt: Attempt) -> Path:
-        """The folder of an attempt."""
         return self.work / str(attempt)
 
     def issue(self, attempt: Attempt, person: Person | None) -> Path:

@@ -72,7 +72,6 @@ def _rows(
     columns: Sequence[Column],
     words: Mapping[str, Vocabulary],
 ) -> Iterator[Part]:
-    """The table in parts."""
     path = str(own_form.table_path(directory, table, form))
     if form is Form.CSV:
         yield from parts(path, Layout(tuple(columns)), words)
