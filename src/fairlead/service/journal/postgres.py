@@ -19,10 +19,9 @@ from fairlead.service.journal.entry import (
     NoJournalError,
     Standing,
     TakenJournalError,
-    VersionJournalError,
 )
 from fairlead.service.journal.reading import Session, SqlReader, standing
-from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
+from fairlead.service.journal.schema import NEW_HEAD, VERSION, check_version, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 
 if TYPE_CHECKING:
@@ -308,17 +307,7 @@ def _there(session: Session) -> bool:
 
 def _version(session: Session, url: str, *, older: bool = False) -> int:
     ((version,),) = session.run("SELECT version FROM journal_schema")
-    if version > VERSION:
-        raise VersionJournalError(
-            f"the journal in {without_password(url)} was written by a newer Fairlead (its schema is"
-            f" {version}, known is {VERSION}): use that one"
-        )
-    if version < VERSION and not older:
-        raise JournalError(
-            f"the journal in {without_password(url)} was written by an older Fairlead (its schema"
-            f" is {version}): start the service once, which brings it up to date"
-        )
-    return int(version)
+    return check_version(int(version), f"the journal in {without_password(url)}", older=older)
 
 
 def _first(error: psycopg.Error) -> str:

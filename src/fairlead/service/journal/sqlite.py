@@ -11,15 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import (
-    CorruptJournalError,
-    JournalError,
-    NoJournalError,
-    VersionJournalError,
-)
+from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
 from fairlead.service.journal.lock import Lock, is_held
 from fairlead.service.journal.reading import Session, SqlReader, standing
-from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
+from fairlead.service.journal.schema import NEW_HEAD, VERSION, check_version, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 from fairlead.whole_file import sync_folder
 
@@ -280,17 +275,7 @@ def _version(session: Session, path: Path, *, older: bool = False) -> int:
     ((version,),) = session.run("PRAGMA user_version")
     if whose != APPLICATION or not version:
         raise JournalError(f"{path} is no journal of Fairlead's, but another program's file")
-    if version > VERSION:
-        raise VersionJournalError(
-            f"the journal {path} was written by a newer Fairlead (its schema is {version}, known"
-            f" is {VERSION}): use that one"
-        )
-    if version < VERSION and not older:
-        raise JournalError(
-            f"the journal {path} was written by an older Fairlead (its schema is {version}):"
-            " start the service once, which brings it up to date"
-        )
-    return int(version)
+    return check_version(int(version), f"the journal {path}", older=older)
 
 
 def _typed(sql: str) -> str:

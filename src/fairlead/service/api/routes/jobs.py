@@ -12,7 +12,6 @@ from fastapi import Query
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.api.entering import Enter
@@ -176,9 +175,7 @@ def find_job(view: ServiceView, caller: Caller, name: str, beside: str = "") -> 
     record = find(view.records, caller, name)
     if record is None:
         hint = f"a job that is forgotten is not known{beside}"
-        raise RefusalError(
-            ErrorKind.NOT_FOUND, mistakes=[Mistake(f'there is no job "{name}"', hint)]
-        )
+        raise RefusalError(ErrorKind.NOT_FOUND, f'there is no job "{name}"', hint)
     return record
 
 
