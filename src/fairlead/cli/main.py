@@ -155,7 +155,6 @@ def _run_with_extras(words: list[str]) -> int:
 
 
 def run(words: list[str]) -> int:
-    """Finds the command and runs it."""
     while words and words[0] == "--debug":
         words = words[1:]
     if not words or words[0] in ("-h", "--help", "help"):

@@ -39,11 +39,9 @@ class Mistaken:
     jobs: tuple[Job, ...] = ()
 
     def any(self, kind: str) -> bool:
-        """Is anything of this kind missing?"""
         return kind in self.kinds or any(known == kind for known, _ in self.names)
 
     def called(self, kind: str) -> set[str]:
-        """The names of what is missing of this kind."""
         return {name for known, name in self.names if known == kind}
 
     def may_be(self, kind: str, name: str) -> bool:

@@ -25,7 +25,6 @@ Limits = Mapping[str, tuple[Tenant, ...]]
 
 
 def never_run(cluster: Cluster, jobs: Sequence[Job]) -> frozenset[str]:
-    """The names of the jobs that can never run."""
     look = _Look(cluster, jobs)
     return frozenset(job.name for number, job in enumerate(jobs) if look.never(number, job))
 

@@ -360,7 +360,6 @@ def is_plain(node: Node) -> bool:
 
 
 def node_in_words(node: Node) -> str:
-    """Names the node in a sentence."""
     if isinstance(node, ScalarNode):
         return f'"{node.value[:60]}"' if not is_null(node) else "nothing"
     if node.tag not in (_SEQUENCE, _MAPPING):

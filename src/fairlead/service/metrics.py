@@ -133,7 +133,6 @@ class Metrics:
         return _around(self._histograms[what])
 
     def count(self, what: Counted, /, times: int = 1) -> None:
-        """That happened, so many times."""
         self._counters[what].inc(times)
 
     def count_entries(self, entries: Sequence[Entry]) -> None:

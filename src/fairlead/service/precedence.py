@@ -27,7 +27,6 @@ class Ahead:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is any now."""
         return self._many > 0
 
     @contextmanager

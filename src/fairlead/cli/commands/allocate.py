@@ -70,7 +70,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the allocation."""
     from fairlead.sharing.allocate import allocate
 
     if args.seed is not None and not args.draw:

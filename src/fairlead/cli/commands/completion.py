@@ -177,7 +177,6 @@ def zsh() -> Iterator[str]:
 
 
 def fish() -> Iterator[str]:
-    """Lines of `complete` for fish."""
     yield "# Completion of fairlead for fish."
     for name, summary, options, actions in commands():
         yield f"complete -c fairlead -n __fish_use_subcommand -f -a {name} -d {_quoted(summary)}"

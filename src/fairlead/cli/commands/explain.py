@@ -66,7 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the explanation."""
     if args.live:
         from fairlead.cli.commands.explain_live import run_live
 

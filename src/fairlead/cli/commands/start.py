@@ -134,7 +134,6 @@ def introduction(url: str, folder: Path) -> list[str]:
 
 
 def invitation(folder: Path) -> list[str]:
-    """The commands to try."""
     return [
         "",
         "In another terminal:",

@@ -156,7 +156,6 @@ def total(tasks: TaskCounts) -> int:
 
 
 def holding(tasks: TaskCounts) -> int:
-    """Tasks that hold a machine."""
     return tasks.launched + tasks.running + tasks.stopping
 
 

@@ -27,7 +27,6 @@ _LEVEL = "level: shares rise together, and those who froze at a level keep the s
 def allocation_lines(
     cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, screen: Screen
 ) -> Iterator[str]:
-    """The whole answer in lines."""
     yield from heading(cluster, allocation, screen)
     yield ""
     yield from shares_table(cluster, jobs, allocation, screen)

@@ -31,7 +31,6 @@ def list_lines(studies: Sequence[Study], screen: Screen) -> list[str]:
 
 
 def tree(outcomes: Sequence[Outcome], *, of_all: bool) -> dict[str, object]:
-    """The rows of one study, or of all."""
     if not of_all:
         return study_tree(outcomes[0].study, outcomes[0].rows)
     return {

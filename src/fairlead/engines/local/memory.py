@@ -61,7 +61,6 @@ class MemoryWatch:
                 yield self._found.get_nowait()
 
     def close(self) -> None:
-        """Look no more."""
         if self._thread is not None:
             self._asked.put(None)
             self._thread.join()

@@ -132,7 +132,6 @@ class Records:
             os.unlink(f"{self.record(attempt)}.claim")
 
     def claim(self, attempt: Attempt) -> Claim | Unclaimed:
-        """Reads the attempt's claim."""
         found = read(f"{self.record(attempt)}.claim")
         if found is None:
             return Unclaimed.ABSENT

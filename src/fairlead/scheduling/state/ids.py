@@ -72,7 +72,6 @@ class Ids:
             self.hold(job, number, slot)
 
     def hold(self, job: int, number: int, slot: int) -> None:
-        """A task is on a machine."""
         self.tasks.setdefault(job, {})[number] = slot
 
     def release(self, job: int, number: int) -> None:

@@ -41,7 +41,6 @@ def terms_of(
 
 
 def needed_by(job: Job) -> tuple[Term, ...]:
-    """The terms of a job's constraint."""
     return terms_of(job.where, job.machines, job.exclude)
 
 

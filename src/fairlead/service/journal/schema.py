@@ -125,7 +125,6 @@ MIGRATIONS: tuple[Migration, ...] = (_snapshots_in_parts, _with_a_start, _with_a
 
 
 def checksum(data: bytes) -> bytes:
-    """The checksum of a snapshot as it is kept."""
     return blake2b(data, digest_size=CHECKSUM).digest()
 
 

@@ -82,7 +82,6 @@ class JobRecord:
 
     @property
     def waiting(self) -> int:
-        """The number of tasks that wait."""
         return self.counts[TaskState.WAITING]
 
     @property

@@ -107,7 +107,6 @@ class Spans:
         self._told = True
 
     def take(self, what: Happening) -> None:
-        """Makes of it what it means."""
         match what:
             case RequestAnswered():
                 self._request(what)

@@ -111,7 +111,6 @@ class WhyJob:
 
     @property
     def ahead(self) -> Behind | None:
-        """The jobs that come first, if there are any."""
         reasons = () if self.why is None else self.why.reasons
         return next((each for each in reasons if isinstance(each, Behind)), None)
 

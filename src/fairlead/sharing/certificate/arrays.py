@@ -174,7 +174,6 @@ def tasks_in(demand: Floats, capacity: Floats) -> Floats:
 
 
 def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
-    """The input in arrays."""
     resources = tuple(sorted({r for job in jobs for r, need in job.demand.items() if need}))
     demand = np.array([[float(job.demand.get(r, 0)) for r in resources] for job in jobs])
     constraints: dict[Constraint, int] = {}

@@ -105,7 +105,6 @@ class TableSink(Sink):
 
     @property
     def table(self) -> Table:
-        """The table that is being written."""
         assert self._table is not None  # start() comes first
         return self._table
 

@@ -54,7 +54,6 @@ class Folder:
 
     @property
     def workload(self) -> str:
-        """The workload's name."""
         return self.runs[0].workload
 
     def series(self) -> dict[str, tuple[Run, ...]]:

@@ -67,7 +67,6 @@ def run(setting: Setting) -> Findings:
 
 
 def panels(run: Shares) -> tuple[Panel, ...]:
-    """The three panels of the figure."""
     seconds = list(range(len(run[TASKS])))
     return tuple(
         lines(

@@ -156,7 +156,6 @@ class Folder:
     def output(
         self, attempt: Attempt, stream: Stream, offset: int, most: int, over: bool
     ) -> Output:
-        """A part of what it wrote."""
         handle = self._open(attempt, FILES[stream]) if stream in FILES else None
         if handle is None:
             return Output(b"", 0, 0, over)

@@ -267,7 +267,6 @@ class _Jobs:
         )
 
     def _sets(self, words: Vocabulary, codes: Ints, column: str) -> Words:
-        """The sets of terms that the texts are."""
         name = f"{self._path}: {column}"
         return own_form.numbers_from_text(words.texts, codes, self._terms, name)
 
