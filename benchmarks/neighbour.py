@@ -215,8 +215,7 @@ def _slow_readers(address: str, token: str) -> None:
     head = f"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
 
     def read_slowly(_: int) -> None:
-        host, port = address.split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as far:
+        with _opened(address, "") as far:
             far.sendall(head * 50)
             while far.recv(1):
                 time.sleep(1)
@@ -245,37 +244,56 @@ def _idle(address: str, _: str) -> None:
     """Connections on which nothing comes; each that is closed is opened again."""
 
     def wait(_: int) -> None:
-        host, port = address.split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as far:
+        with _opened(address, "") as far:
             far.recv(1)
         time.sleep(0.1)
 
     _together(300, wait)
 
 
-def _churn(address: str, _: str) -> None:
+def _churn(address: str, _: str, source: str = "") -> None:
     """Connections that are opened, secured where that is so, and closed, without a word."""
 
     def come_and_go(_: int) -> None:
-        host, port = address.split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as far:
+        with _opened(address, source) as far:
             if _TLS is not None:
                 _TLS.wrap_socket(far).close()
 
     _together(8, come_and_go)
 
 
-def _beginnings(address: str, _: str) -> None:
+def _beginnings(address: str, _: str, source: str = "") -> None:
     """Connections on which a request begins and nothing more comes; the last 600 stay open."""
     kept: deque[socket.socket] = deque(maxlen=600)
 
     def begin(_: int) -> None:
-        host, port = address.split(":")
-        far = socket.create_connection((host, int(port)), timeout=60)
+        far = _opened(address, source)
         far.sendall(b"G")
         kept.append(far)
 
     _together(8, begin)
+
+
+def _no_readers(address: str, _: str, source: str = "") -> None:
+    """Requests without a token, each on a connection of its own, whose answers nobody waits for."""
+
+    def ask(_: int) -> None:
+        with _opened(address, source) as far:
+            if _TLS is not None:
+                far = _TLS.wrap_socket(far)
+            far.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    _together(8, ask)
+
+
+def _elsewhere(attack: Callable[[str, str, str], None]) -> Callable[[str, str], None]:
+    """The same, from another address than the victim's."""
+    return lambda address, token: attack(address, token, "127.0.0.2")
+
+
+def _opened(address: str, source: str) -> socket.socket:
+    host, port = address.split(":")
+    return socket.create_connection((host, int(port)), 60, (source, 0) if source else None)
 
 
 def _strangers(address: str, _: str) -> None:
@@ -300,7 +318,10 @@ ATTACKS: dict[str, Callable[[str, str], None]] = {
     "idle": _idle,
     "strangers": _strangers,
     "churn": _churn,
+    "churn-elsewhere": _elsewhere(_churn),
     "beginnings": _beginnings,
+    "beginnings-elsewhere": _elsewhere(_beginnings),
+    "no-readers": _no_readers,
     "submissions": _submissions,  # the last one: it leaves jobs that wait
 }
 

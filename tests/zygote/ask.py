@@ -30,12 +30,27 @@ def ask(
     """Has the program begin, with these as its stdin, stdout and stderr. Returns where its status
     comes, and its process."""
     here = os.path.abspath(folder)  # noqa: PTH100 - pathlib takes as long to import as all of this
-    request = json.dumps([list(words), here, dict(environment), session]).encode()
     answer = socket.socket(socket.AF_UNIX)
     answer.connect(path)
-    socket.send_fds(answer, [NUMBER.pack(len(request))], descriptors)
-    answer.sendall(request)
+    send(answer, words, here, environment, descriptors, session=session)
     return answer, received(answer)
+
+
+def send(
+    to: socket.socket,
+    words: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    descriptors: Sequence[int],
+    *,
+    session: bool = False,
+) -> None:
+    """Says what program a process is to be, which has each descriptor under the same number from
+    the fourth on; the first three are its stdin, stdout and stderr."""
+    numbers = [0, 1, 2, *descriptors[3:]]
+    request = json.dumps([list(words), folder, dict(environment), session, numbers]).encode()
+    socket.send_fds(to, [NUMBER.pack(len(request))], descriptors)
+    to.sendall(request)
 
 
 def received(answer: socket.socket, flags: int = 0) -> int:

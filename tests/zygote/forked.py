@@ -30,6 +30,7 @@ class Zygote:
             self._process = subprocess.Popen(
                 [sys.executable, "-X", "utf8", "-m", "tests.zygote.zygote", self.path, str(number)],
                 cwd=ROOT,
+                env=os.environ | {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},  # cheaper to fork
                 stdin=subprocess.PIPE,  # closed when this process ends, however it does
                 pass_fds=[number],
             )
@@ -51,6 +52,7 @@ class Forked(subprocess.Popen[str]):
     """As `Popen([sys.executable, "-m", *words], ...)`, forked from the zygote: how a process is
     begun and how its end is heard of are the zygote's, all else is as it is there."""
 
+    _path: str | None = None
     _answer: socket.socket
     _waitpid_lock: Lock
     _close_pipe_fds: Callable[..., None]
@@ -65,7 +67,7 @@ class Forked(subprocess.Popen[str]):
             number if each == -1 else each for number, each in enumerate((stdin, stdout, stderr))
         ]
         self._answer, self.pid = ask(
-            zygote().path,
+            self._path or zygote().path,
             args,
             folder or os.curdir,
             os.environ if environment is None else environment,
@@ -92,6 +94,20 @@ class Forked(subprocess.Popen[str]):
             finally:
                 self._waitpid_lock.release()
         return self.returncode
+
+
+def fork_programs_of_ours(path: str) -> None:
+    """From now on this process, itself forked from the zygote at that path, forks what it starts
+    by `python -m`, too: a service in the background."""
+
+    class Beside(Forked):
+        _path = path
+
+        def __init__(self, args: Sequence[str], **options: Any) -> None:
+            assert list(args[:2]) == [sys.executable, "-m"]
+            super().__init__(args[2:], **options)
+
+    setattr(subprocess, "Popen", Beside)  # noqa: B010 - mypy: a type
 
 
 def finished(

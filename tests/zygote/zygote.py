@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import json
 import os
 import runpy
 import selectors
@@ -16,14 +15,19 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 
 from fairlead.scheduling.warming import warm
+from fairlead.service.api.app import routes
+from fairlead.service.fairness.process import small_question
+from fairlead.service.fairness.solve import answer
 from fairlead.simulation.engine.run import compile_all
 from tests.zygote.ask import NUMBER
+from tests.zygote.forked import fork_programs_of_ours
+from tests.zygote.request import Request, read
+from tests.zygote.reserve import stand_by
 
 MODULES = (
     "fairlead.cli.main",
@@ -42,32 +46,12 @@ MODULES = (
         )
     ),
     "fairlead.cli.serving.run",
+    "fairlead.engines.local.engine",
+    "fairlead.service.fairness.process",
     "fairlead.service.process.server",
     "fairlead.simulation.studies.workers",
 )
 """What is imported before anything is asked for. Programs import whatever else they need."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """A program that was asked for."""
-
-    words: list[str]
-    folder: str
-    environment: dict[str, str]
-    session: bool
-    descriptors: list[int]
-
-
-def read(connection: socket.socket) -> Request:
-    """What is asked for on a connection."""
-    head, descriptors, *_ = socket.recv_fds(connection, NUMBER.size, 3)
-    (size,) = NUMBER.unpack(head)
-    said = b""
-    while len(said) < size:
-        said += connection.recv(size - len(said))
-    words, folder, environment, session = json.loads(said)
-    return Request(words, folder, environment, session, descriptors)
 
 
 class Zygote:
@@ -136,11 +120,7 @@ class Zygote:
 
 def become(request: Request) -> None:
     """Makes this process what was asked for, as far as it is not what it runs."""
-    for number, each in enumerate(request.descriptors):
-        os.dup2(each, number)
-        os.close(each)
-    if request.session:
-        os.setsid()
+    request.take_descriptors()
     os.environ.clear()
     os.environ.update(request.environment)
     time.tzset()
@@ -163,6 +143,8 @@ def prepare() -> None:
         import_module(name)
     warm(lambda *_: None)
     compile_all()
+    routes()
+    answer(small_question())
     gc.collect()
     gc.freeze()  # memory that no collection writes to is shared by all forks
 
@@ -175,7 +157,12 @@ def main(path: Path, listening: int) -> None:
         path.unlink()
         path.parent.rmdir()
         return
+    if request.session:
+        os.setsid()
+    request = stand_by(request)
     become(request)
+    if "--detach" in request.words:
+        fork_programs_of_ours(str(path))
     code = run(request.words)
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
@@ -192,7 +179,11 @@ def run(words: Sequence[str]) -> int:
     """Runs the program in this process, and returns its exit code as Python finds it."""
     sys.argv[1:] = words[1:]
     try:
-        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+        if words[0] == "-c":  # what multiprocessing starts
+            sys.argv[:] = ["-c", *words[2:]]
+            exec(words[1], {"__name__": "__main__"})  # noqa: S102 - as an interpreter does
+        else:
+            runpy.run_module(words[0], run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)  # noqa: T201 - as an interpreter does

@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.live.place import PATIENCE, environment, serving, until
 from tests.cli.live.test_start import example_at_work, left_behind
+from tests.zygote.forked import Forked
 
 STUDY = (
     "simulate",
@@ -27,9 +28,12 @@ STUDY = (
 TABLE = ("study", "cdrf-promises")  # minutes
 
 
-def process_of(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "fairlead", *words],
+def process_of(
+    words: tuple[str, ...], folder: Path, kind: type[subprocess.Popen[str]] = Forked
+) -> subprocess.Popen[str]:
+    program = ["fairlead", *words]
+    return kind(
+        program if kind is Forked else [sys.executable, "-m", *program],
         cwd=folder,
         env=environment(folder),
         stdin=subprocess.DEVNULL,
@@ -149,7 +153,7 @@ def test_a_service_that_was_not_waited_for_does_not_go_on_unseen(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     words = ("serve", "--detach", "--listen", "127.0.0.1:0", "--state", "state")
-    process = process_of(words, tmp_path)
+    process = process_of(words, tmp_path, subprocess.Popen)
     until(lambda: below(process.pid))
     found = below(process.pid)
     process.send_signal(number)

@@ -28,6 +28,7 @@ from tests.cli.live.place import (
     until,
 )
 from tests.ports import kept_port
+from tests.zygote.forked import Forked
 
 
 def test_all_that_was_asked_for_goes_into_the_background() -> None:
@@ -115,23 +116,27 @@ def outlasted(tmp_path: Path, address: str) -> None:
         words = ["submit", "--name", "through", "--wait", "--url", served.url, "--", script]
         variables = environment(tmp_path) | {"FAIRLEAD_STATE": str(served.state)}
         for line in (words, ["logs", "-f", "through", "--url", served.url]):
-            program = [sys.executable, "-m", "fairlead", *line]
+            program = ["fairlead", *line]
             commands.append(
-                subprocess.Popen(
-                    program, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                Forked(
+                    program,
+                    env=variables,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    encoding="utf-8",
                 )
             )
             until(lambda: any(job.tasks.running for job in client.jobs()))
         follower = commands[1].stdout
         assert follower is not None
-        assert follower.readline() == b"before\n"
+        assert follower.readline() == "before\n"
         served.stop(signal.SIGKILL)
     with serving(tmp_path, "--listen", address):
         go.touch()
         outs = [command.communicate(timeout=PATIENCE) for command in commands]
     assert [command.returncode for command in commands] == [0, 0], outs
-    assert outs[0][0] == b"through: finished, 1/1 tasks done\n"
-    assert outs[1][0] == b"after\n"
+    assert outs[0][0] == "through: finished, 1/1 tasks done\n"
+    assert outs[1][0] == "after\n"
 
 
 @pytest.mark.slow
@@ -141,7 +146,16 @@ def test_in_the_background_it_is_up_when_the_command_returns_and_warned_first(
     machines = "machines:\n- {name: 'a[1-8]', capacity: {cpu: 1000, memory: 12TiB}}\n"
     (tmp_path / "cluster.yaml").write_text(machines, encoding="utf-8")
     words = ("serve", "--detach", "--cluster", "cluster.yaml", "--listen", "127.0.0.1:0")
-    done = fairlead(tmp_path, *words, "--log", "all")
+    done = subprocess.run(  # as a user does: its service is a new interpreter, too
+        [sys.executable, "-m", "fairlead", *words, "--log", "all"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 0, done.stderr
     state = tmp_path / "state-home" / "fairlead"
     try:

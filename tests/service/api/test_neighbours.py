@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-import sys
 import threading
 from collections.abc import Coroutine
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
@@ -18,7 +17,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from fairlead.service.api.neighbours.connection import Connections, guarded
-from fairlead.service.api.neighbours.handshakes import AT_ONCE, GONE_AT_ONCE, Handshakes, Listener
+from fairlead.service.api.neighbours.handshakes import Handshakes
 from fairlead.service.api.neighbours.limits import CHANGING
 from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
@@ -231,33 +230,6 @@ def is_over(end: socket.socket) -> bool:
         return end.recv(1) == b""
     except BlockingIOError:
         return False
-
-
-def test_who_is_gone_before_his_turn_is_accepted_by_nobody_and_a_round_accepts_a_few() -> None:
-    with ExitStack() as opened:
-        listener = opened.enter_context(Listener(socket.AF_INET, socket.SOCK_STREAM))
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(200)
-        listener.setblocking(False)
-        place = listener.getsockname()
-        for _ in range(2 * GONE_AT_ONCE):
-            socket.create_connection(place).close()
-        if sys.platform == "linux":  # which does not hand over who says nothing
-            opened.enter_context(socket.create_connection(place))
-        speak = [opened.enter_context(socket.create_connection(place)) for _ in range(2 * AT_ONCE)]
-        for each in speak:
-            each.sendall(b"x")
-        accepted: list[object] = []
-        rounds = 0
-        while len(accepted) < len(speak):
-            rounds += 1
-            with suppress(BlockingIOError):
-                while True:
-                    connection, peer = listener.accept()
-                    opened.enter_context(connection)
-                    accepted.append(peer)
-        assert rounds == 2 + 2
-        assert accepted == [each.getsockname() for each in speak]
 
 
 def test_a_connection_that_is_over_is_freed_at_once_and_waits_for_no_look_for_garbage() -> None:

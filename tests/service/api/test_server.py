@@ -11,7 +11,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from fairlead.model.errors import InputError
-from fairlead.service.process.server import check_listening
+from fairlead.service.process.listening import check_listening
 from tests.cli.live.place import until
 from tests.conftest import ROOT
 from tests.service.api.serving import Served, served
@@ -104,10 +104,15 @@ def test_a_body_that_trickles_is_cut_off_in_time(impatient: Served) -> None:
     assert b'"slow"' in answer
 
 
-def test_a_head_that_trickles_is_cut_off_in_time(impatient: Served) -> None:
-    with socket.create_connection(("127.0.0.1", impatient.port), timeout=PATIENCE) as connection:
-        connection.sendall(b"GET /v1/health HTTP/1.1\r\n")
-        assert _all(connection) == b""
+def test_who_says_nothing_or_half_a_head_is_cut_off_in_time(impatient: Served) -> None:
+    where = ("127.0.0.1", impatient.port)
+    with (
+        socket.create_connection(where, PATIENCE) as silent,
+        socket.create_connection(where, PATIENCE) as slow,
+    ):
+        slow.sendall(b"GET /v1/health HTTP/1.1\r\n")
+        assert _all(slow) == b""
+        assert _all(silent) == b""
 
 
 def test_a_connection_that_says_nothing_after_an_answer_is_closed(impatient: Served) -> None:
@@ -248,6 +253,15 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return cert, key
 
 
+def hello() -> bytes:
+    """What a client says first with TLS."""
+    coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = NOBODY.wrap_bio(coming, going, server_hostname="127.0.0.1")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return going.read()
+
+
 @pytest.mark.slow
 def test_who_begins_handshakes_and_lets_them_hang_keeps_nobody_out(tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
@@ -259,10 +273,11 @@ def test_who_begins_handshakes_and_lets_them_hang_keeps_nobody_out(tmp_path: Pat
             opened.enter_context(socket.create_connection(place, timeout=PATIENCE))
             for _ in range(30)
         ]
-        for each in hanging:
-            each.sendall(b"\x16")  # who says nothing is not accepted for a while
-        for first in hanging[:25]:
-            assert _all(first) == b""  # ended, as others came
+        for half, whole in zip(hanging[::2], hanging[1::2], strict=True):
+            half.sendall(b"\x16")  # who says nothing is not accepted for a while
+            whole.sendall(hello())
+        for each in hanging[:20]:
+            _all(each)  # ends, as others came
         for _ in range(10):
             answer = get(one.url + "/v1/me", headers=one.headers, verify=context)
             assert answer.json()["role"] == "admin"

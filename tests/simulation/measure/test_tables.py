@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from contextlib import closing
 from pathlib import Path
 
@@ -12,10 +13,14 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from fairlead.children import Terminated, unwinding
 from fairlead.model.errors import InputError, OutputError
-from fairlead.simulation.measure.measures import FORMS
+from fairlead.simulation.engine.run import simulate
+from fairlead.simulation.measure.measures import FORMS, Utilisation
+from fairlead.simulation.measure.sinks import RunInfo
 from fairlead.simulation.measure.tables import Form, Table, dictionary, schema_of
 from fairlead.simulation.studies.study_files import write_file
+from fairlead.simulation.workloads.registry import generate
 
 FORM = Form(
     "fairlead.test/1",
@@ -89,3 +94,22 @@ def test_every_form_has_a_version_of_its_own_name() -> None:
     assert {name: form.name for name, form in FORMS.items()} == {
         name: f"fairlead.simulation.{name}/1" for name in FORMS
     }
+
+
+class Told(Utilisation):
+    """A pool's second word to end comes while it is abandoned, as its first does when it began."""
+
+    def start(self, run: RunInfo) -> None:
+        super().start(run)
+        signal.raise_signal(signal.SIGTERM)
+
+    def abandon(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        super().abandon()
+
+
+def test_signals_at_the_beginning_and_the_end_of_a_run_leave_no_file(tmp_path: Path) -> None:
+    sinks = [Told(tmp_path / "first.parquet"), Utilisation(tmp_path / "second.parquet")]
+    with pytest.raises(Terminated), unwinding():
+        simulate(generate("table-ii(vary=0)", 0), sinks=sinks)
+    assert list(tmp_path.iterdir()) == []

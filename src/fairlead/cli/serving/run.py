@@ -50,7 +50,7 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
     Where another service takes over a journal in a database, this one begins anew and follows it:
     of what it decided last it cannot know how much counts. Where the journal is away by then, it
     says so once and waits for it, for as long as that takes."""
-    from fairlead.service.process.server import check_listening
+    from fairlead.service.process.listening import check_listening
     from fairlead.service.process.troubles import Troubles
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)

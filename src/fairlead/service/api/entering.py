@@ -38,7 +38,7 @@ async def enter(request: Request) -> RequestContext:
     try:
         holder = await _holder(api, request, route, address)
     except RefusalError:
-        api.owners.forget(request.scope)
+        api.owners.forget(request.scope["headers"])
         await slow_down(api, api.by_address.take(address, now), "come from this address")
         raise
     caller = _caller(route, holder)
@@ -47,7 +47,7 @@ async def enter(request: Request) -> RequestContext:
         await slow_down(api, api.by_address.take(address, now), "come from this address")
     else:
         who = who_of(caller, address)
-        api.owners.learn(request.scope, who)
+        api.owners.learn(request.scope["headers"], who)
         wait = api.by_token.take(who, now)
         await slow_down(api, wait, "are sent with this token or others of its tenant")
         known = request.scope.get("state", {}).get(KNOWN)

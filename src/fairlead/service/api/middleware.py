@@ -82,7 +82,7 @@ class Middleware:
 
         client = scope.get("client")
         address = neighbourhood(client[0] if client else "")
-        guessed = self.api.owners.guess(scope, address)
+        guessed = self.api.owners.guess(scope["headers"], address)
 
         def owner() -> str:
             caller = scope.get(CALLER)

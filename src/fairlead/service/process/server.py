@@ -7,7 +7,6 @@ import asyncio
 import logging
 import signal
 import socket
-import ssl
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,17 +18,18 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from fairlead.model.errors import InputError, OutputError
+from fairlead.model.errors import OutputError
 from fairlead.service.api.app import application
-from fairlead.service.api.middleware import Middleware, is_loopback
+from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.neighbours.connection import Connections, guarded
-from fairlead.service.api.neighbours.handshakes import Listener
+from fairlead.service.api.neighbours.listener import Listener
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Standing
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
+from fairlead.service.process.listening import bound, check_listening, url_of
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.rounds import loops
 from fairlead.service.process.runner import Driven, Runner, explained
@@ -96,38 +96,6 @@ class Serving:
     telemetry: Telemetry | None = None
 
 
-def check_listening(
-    host: str,
-    tls_cert: Path | None = None,
-    tls_key: Path | None = None,
-    *,
-    behind_proxy: bool = False,
-    no_auth: bool = False,
-) -> None:
-    """Raises InputError where it would not be safe to listen there, or the certificate does not
-    load. Nothing is opened."""
-    if (tls_cert is None) != (tls_key is None):
-        raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
-    loopback = all(is_loopback(address) for address in _addresses(host))
-    if no_auth and not loopback:
-        raise InputError(
-            f"without tokens everybody who reaches {host} may do everything",
-            "leave --no-auth out, or listen on 127.0.0.1",
-        )
-    if no_auth and behind_proxy:
-        raise InputError(
-            "without tokens everybody whom the proxy lets in may do everything",
-            "leave --no-auth out",
-        )
-    if tls_cert is not None and tls_key is not None:
-        _context(tls_cert, tls_key)
-    elif not loopback and not behind_proxy:
-        raise InputError(
-            f"{host} is not this machine alone, and without TLS tokens can be read on the way",
-            "give --tls-cert and --tls-key, or --behind-proxy where a proxy in front has TLS",
-        )
-
-
 def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: None) -> int:
     """Serves until a signal or the end of the loop; 0 after a clean stop. `ready` is told the
     address once it listens, and whether an admin's token is there. Raises what the first step
@@ -143,22 +111,26 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCHING)
-    listener = _listener(serving.host, serving.port)
+    tls = serving.tls_cert is not None
+    listener = bound(
+        serving.host, serving.port, serving.api, tls=tls, behind_proxy=serving.behind_proxy
+    )
     door: Mailbox[Driven] = Mailbox()
     file = serving.state / serving.address_file
-    url = _url(serving, listener)
+    url = url_of(listener, serving.host, tls=tls)
     try:
         gate = _gate(serving, door)
 
-        def announce(url: str, token: bool) -> None:
+        def announce(token: bool) -> None:
             write_private(file, url)
             ready(url, token)
 
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
-        if serving.tls_cert is not None:
+        listener.guess = gate.api.owners.guess
+        if tls:
             listener.handshakes = connections.handshakes
         config = _config(serving, gate, connections)
-        server = _Server(config, gate, door, serving, announce)
+        server = _Server(config, gate, door, serving, announce, listener)
         runner = Runner(
             serving.service,
             door,
@@ -244,9 +216,11 @@ class _Server(uvicorn.Server):
         gate: Middleware,
         door: Mailbox[Driven],
         serving: Serving,
-        ready: Callable[[str, bool], None],
+        ready: Callable[[bool], None],
+        listener: Listener,
     ) -> None:
         super().__init__(config)
+        self._listener = listener
         self.failure: Exception | None = None
         self._gate, self._door, self._serving, self._ready = gate, door, serving, ready
         self._first: asyncio.Task[None] | None = None
@@ -270,9 +244,13 @@ class _Server(uvicorn.Server):
                 await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
         token = self._first is not None and self._first.done()
         try:
-            self._ready(_url(self._serving, (sockets or [])[0]), token)
+            self._ready(token)
         except Exception as error:  # noqa: BLE001 - raised by `serve`, once all is closed
             self._fail(error)
+
+    async def on_tick(self, counter: int) -> bool:
+        self._listener.end_slow()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._gate.api.stop()
@@ -342,59 +320,3 @@ class _File:
 
     def write(self, text: str) -> None:
         write_private(self.path, text)
-
-
-def _addresses(host: str) -> list[str]:
-    """Resolves the name of a host. Raises InputError."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise InputError(
-            f"there is no host {host[:80]!r} to listen on", "write an address of this one"
-        ) from error
-    return [str(address[0]) for *_, address in found]
-
-
-def _listener(host: str, port: int) -> Listener:
-    """The socket, bound. Raises InputError."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = Listener(family, kind, protocol)
-    except OSError as error:
-        raise _unbound(host, port, error) from error
-    try:
-        if sys.platform != "win32":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.setblocking(False)
-    except OSError as error:
-        listener.close()
-        raise _unbound(host, port, error) from error
-    return listener
-
-
-def _unbound(host: str, port: int, error: OSError) -> InputError:
-    why = error.strerror or str(error)
-    return InputError(f"{host}:{port} cannot be listened on: {why}", "choose another with --listen")
-
-
-def _context(cert: Path, key: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(cert, key, password="")  # never asked for
-    except OSError as error:  # ssl's errors are such, too
-        raise InputError(
-            f"the certificate {cert} with the key {key} cannot be used: {error.strerror or error}",
-            "give both as PEM, the key without a password",
-        ) from error
-    return context
-
-
-def _url(serving: Serving, listener: socket.socket) -> str:
-    """The address for a client on this machine."""
-    port = listener.getsockname()[1]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(serving.host, serving.host)
-    scheme = "http" if serving.tls_cert is None else "https"
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.children import holding
 from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.workload import Bools, Floats, Ints, Workload
@@ -120,16 +121,20 @@ class Sink:
 
 @contextmanager
 def telling(sinks: Sequence[Sink], run: RunInfo) -> Iterator[None]:
-    """Tells sinks that the run begins and that it is over, or that it failed."""
+    """Tells sinks that the run begins and that it is over, or that it failed. A signal waits until
+    files that are begun can be abandoned, and until they are: a pool tells its workers to end more
+    than once."""
     try:
-        for sink in sinks:
-            sink.start(run)
+        with holding():
+            for sink in sinks:
+                sink.start(run)
         yield
         for sink in sinks:
             sink.finish()
     except BaseException:
-        for sink in sinks:
-            sink.abandon()
+        with holding():
+            for sink in sinks:
+                sink.abandon()
         raise
 
 

@@ -1,6 +1,5 @@
-"""Before a connection is one: how it is accepted, and how many handshakes of TLS go on at one
-moment. Nobody knows whose they are, and until one is over, its connection is none that limits
-count."""
+"""How many handshakes of TLS go on at one moment. Nobody knows whose they are, and until one is
+over, its connection is none that limits count."""
 
 from __future__ import annotations
 
@@ -8,21 +7,9 @@ import socket
 from collections import OrderedDict
 from contextlib import suppress
 
+from fairlead.service.api.neighbours.comers import Peer
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.settings import ApiSettings
-
-AT_ONCE = 4
-"""Connections that are accepted in a round of the event loop."""
-
-GONE_AT_ONCE = 25
-"""And those that are closed by then, and looked at for it: each takes some hundredths of a
-millisecond."""
-
-SILENT = 1
-"""Seconds after which the system hands over a connection on which nothing came; about."""
-
-Peer = tuple[object, ...]
-"""Address and port of who is at the other end."""
 
 
 class Handshakes:
@@ -68,55 +55,3 @@ class Handshakes:
 
 def _address(peer: Peer) -> str:
     return neighbourhood(str(peer[0])) if peer else ""
-
-
-class Listener(socket.socket):
-    """A socket whose accepted connections are fit for an event loop that has more to do: who was
-    gone before his turn costs next to nothing, and a round accepts only so many. It tells of each
-    connection, once there is somebody to tell."""
-
-    handshakes: Handshakes | None = None
-    _rest, _gone = AT_ONCE, GONE_AT_ONCE
-
-    def listen(self, backlog: int = socket.SOMAXCONN) -> None:
-        """As any socket does. Who connects and says nothing is not accepted for a second: who
-        speaks first here is the client, also with TLS."""
-        if hasattr(socket, "TCP_DEFER_ACCEPT"):  # of Linux
-            self.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT)
-        super().listen(backlog)
-
-    def accept(self) -> tuple[socket.socket, Peer]:
-        """As any socket does; BlockingIOError, as where there is none, after each few."""
-        while self._rest and self._gone:
-            connection, peer = self._next()
-            if _is_gone(connection):
-                connection.close()
-                self._gone -= 1
-                continue
-            self._rest -= 1
-            if self.handshakes is not None:
-                self.handshakes.begin(connection, peer)
-            return connection, peer
-        self._begin_round()
-        raise BlockingIOError
-
-    def _next(self) -> tuple[socket.socket, Peer]:
-        try:
-            return super().accept()
-        except BlockingIOError:
-            self._begin_round()
-            raise
-
-    def _begin_round(self) -> None:
-        self._rest, self._gone = AT_ONCE, GONE_AT_ONCE
-
-
-def _is_gone(connection: socket.socket) -> bool:
-    """Whether the other end closed it, and sent nothing."""
-    connection.setblocking(False)
-    try:
-        return not connection.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True

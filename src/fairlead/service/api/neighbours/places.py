@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from hashlib import blake2b
-
-from starlette.types import Scope
 
 from fairlead.service.requests import Caller
 
@@ -28,6 +26,9 @@ SHOWN = (b"authorization", b"cookie")
 
 MOST_GUESSED = 10_000
 
+Headers = Iterable[tuple[bytes, bytes]]
+"""Of a request: names in small letters, and values."""
+
 
 class Owners:
     """Whose a request is before anybody has looked: his who showed the same a moment ago, and was
@@ -36,27 +37,28 @@ class Owners:
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, str] = OrderedDict()
 
-    def guess(self, scope: Scope, address: str) -> str:
-        """By whom it is counted: the address where what it shows is not known."""
-        return self._known.get(_hash_secret(scope), address)
+    def guess(self, headers: Headers, address: str) -> str:
+        """By whom it is counted: the address where what it shows is not known. Of the headers,
+        those that say who asks are enough."""
+        return self._known.get(_hash_secret(headers), address)
 
-    def learn(self, scope: Scope, who: str) -> None:
+    def learn(self, headers: Headers, who: str) -> None:
         """It was looked at, and is theirs."""
-        shown = _hash_secret(scope)
+        shown = _hash_secret(headers)
         self._known[shown] = who
         self._known.move_to_end(shown)
         if len(self._known) > MOST_GUESSED:
             self._known.popitem(last=False)
 
-    def forget(self, scope: Scope) -> None:
+    def forget(self, headers: Headers) -> None:
         """It was looked at, and is nobody's."""
-        self._known.pop(_hash_secret(scope), None)
+        self._known.pop(_hash_secret(headers), None)
 
 
-def _hash_secret(scope: Scope) -> bytes:
+def _hash_secret(headers: Headers) -> bytes:
     """A hash of what it shows: no secret stays longer than its request."""
     found = blake2b(digest_size=16)
-    for name, value in scope["headers"]:
+    for name, value in headers:
         if name in SHOWN:
             found.update(b"%s:%d:%s" % (name, len(value), value))
     return found.digest()

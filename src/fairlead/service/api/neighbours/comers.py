@@ -1,0 +1,116 @@
+"""Who came and is no connection yet: those whose request has begun, and those whose request is
+there, in turns by whose it is."""
+
+from __future__ import annotations
+
+import socket
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+Peer = tuple[object, ...]
+"""Address and port of who is at the other end."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comer:
+    """One that was accepted, at a time, from an address that limits count by. `number`: of its
+    descriptor, also once that is closed."""
+
+    socket: socket.socket
+    number: int
+    peer: Peer
+    address: str
+    at: float
+
+
+class Beginnings:
+    """Those who have not said all of how a client begins. For one more than there may be, the
+    oldest ends: of its address, else of all. So who only begins keeps nobody out."""
+
+    def __init__(self, each: int, most: int) -> None:
+        self._each, self._most = each, most
+        self._all: OrderedDict[int, Comer] = OrderedDict()  # by descriptor, the oldest first
+        self._by_address: dict[str, OrderedDict[int, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, comer: Comer) -> None:
+        """One more."""
+        mine = self._by_address.get(comer.address, ())
+        if len(mine) >= self._each:
+            self._end(next(iter(mine)))
+        elif len(self._all) >= self._most:
+            self.end_oldest()
+        self._all[comer.number] = comer
+        self._by_address.setdefault(comer.address, OrderedDict())[comer.number] = None
+
+    def __contains__(self, comer: Comer) -> bool:
+        return comer.number in self._all
+
+    def get(self, number: int) -> Comer | None:
+        """The one with this descriptor."""
+        return self._all.get(number)
+
+    def remove(self, comer: Comer) -> None:
+        """It has said all, or is about to be closed."""
+        del self._all[comer.number]
+        mine = self._by_address[comer.address]
+        del mine[comer.number]
+        if not mine:
+            del self._by_address[comer.address]
+
+    def end_oldest(self) -> bool:
+        """Closes the one that is here for longest. Whether there was any."""
+        if not self._all:
+            return False
+        self._end(next(iter(self._all)))
+        return True
+
+    def end_before(self, time: float) -> None:
+        """Closes those who came before that, and all of them for infinity."""
+        while self._all and next(iter(self._all.values())).at < time:
+            self.end_oldest()
+
+    def _end(self, number: int) -> None:
+        comer = self._all[number]
+        self.remove(comer)
+        comer.socket.close()
+
+
+class Ready:
+    """Those who have said enough to be answered, in turns by owner. Of more than there may be, the
+    last one ends of him who has most."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lines: OrderedDict[str, deque[Comer]] = OrderedDict()
+        self._many = 0
+
+    def __len__(self) -> int:
+        return self._many
+
+    def add(self, comer: Comer, owner: str) -> None:
+        """One more, of this owner."""
+        self._lines.setdefault(owner, deque()).append(comer)
+        self._many += 1
+        if self._many > self._most:
+            longest = max(self._lines, key=lambda each: len(self._lines[each]))
+            self._pop(longest, -1).socket.close()
+
+    def next(self) -> Comer | None:
+        """The one whose turn it is."""
+        owner = next(iter(self._lines), None)
+        if owner is None:
+            return None
+        self._lines.move_to_end(owner)
+        return self._pop(owner, 0)
+
+    def _pop(self, owner: str, at: int) -> Comer:
+        line = self._lines[owner]
+        comer = line[at]
+        del line[at]
+        if not line:
+            del self._lines[owner]
+        self._many -= 1
+        return comer

@@ -1,0 +1,103 @@
+"""Where the service listens: which addresses are safe, and the socket."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import sys
+from pathlib import Path
+
+from fairlead.model.errors import InputError
+from fairlead.service.api.middleware import is_loopback
+from fairlead.service.api.neighbours.listener import Listener
+from fairlead.service.api.settings import ApiSettings
+
+
+def check_listening(
+    host: str,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    *,
+    behind_proxy: bool = False,
+    no_auth: bool = False,
+) -> None:
+    """Raises InputError where it would not be safe to listen there, or the certificate does not
+    load. Nothing is opened."""
+    if (tls_cert is None) != (tls_key is None):
+        raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+    loopback = all(is_loopback(address) for address in _addresses(host))
+    if no_auth and not loopback:
+        raise InputError(
+            f"without tokens everybody who reaches {host} may do everything",
+            "leave --no-auth out, or listen on 127.0.0.1",
+        )
+    if no_auth and behind_proxy:
+        raise InputError(
+            "without tokens everybody whom the proxy lets in may do everything",
+            "leave --no-auth out",
+        )
+    if tls_cert is not None and tls_key is not None:
+        _context(tls_cert, tls_key)
+    elif not loopback and not behind_proxy:
+        raise InputError(
+            f"{host} is not this machine alone, and without TLS tokens can be read on the way",
+            "give --tls-cert and --tls-key, or --behind-proxy where a proxy in front has TLS",
+        )
+
+
+def bound(
+    host: str, port: int, settings: ApiSettings, *, tls: bool, behind_proxy: bool
+) -> Listener:
+    """The socket, bound. Raises InputError."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = Listener(family, settings, tls=tls, behind_proxy=behind_proxy)
+    except OSError as error:
+        raise _unbound(host, port, error) from error
+    try:
+        if sys.platform != "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise _unbound(host, port, error) from error
+    return listener
+
+
+def url_of(listener: Listener, host: str, *, tls: bool) -> str:
+    """The address for a client on this machine of who listens at this host."""
+    port = listener.getsockname()[1]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    scheme = "https" if tls else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def _addresses(host: str) -> list[str]:
+    """Resolves the name of a host. Raises InputError."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"there is no host {host[:80]!r} to listen on", "write an address of this one"
+        ) from error
+    return [str(address[0]) for *_, address in found]
+
+
+def _unbound(host: str, port: int, error: OSError) -> InputError:
+    why = error.strerror or str(error)
+    return InputError(f"{host}:{port} cannot be listened on: {why}", "choose another with --listen")
+
+
+def _context(cert: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(cert, key, password="")  # never asked for
+    except OSError as error:  # ssl's errors are such, too
+        raise InputError(
+            f"the certificate {cert} with the key {key} cannot be used: {error.strerror or error}",
+            "give both as PEM, the key without a password",
+        ) from error
+    return context

@@ -1,0 +1,265 @@
+"""Who connects waits in front until there is something to answer, and keeps nobody out."""
+
+from __future__ import annotations
+
+import resource
+import select
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+import pytest
+
+from fairlead.service.api.neighbours.heads import RECORD_BYTES, Heads
+from fairlead.service.api.neighbours.listener import AT_ONCE, BATCH, Listener
+from fairlead.service.api.neighbours.places import Headers
+from fairlead.service.api.settings import ApiSettings
+from tests.surroundings import NOBODY
+
+ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF = ASKED[:-2]
+
+
+class Door:
+    """A listener, who comes to it, and a clock that stands still."""
+
+    def __init__(self, opened: ExitStack, settings: ApiSettings) -> None:
+        self.time = 0.0
+        self._opened = opened
+        self.listener = opened.enter_context(Listener(socket.AF_INET, settings))
+        self.listener.clock = lambda: self.time
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(200)
+        self.listener.setblocking(False)
+
+    def come(self, said: bytes, source: str = "127.0.0.1") -> socket.socket:
+        """One more, who says that."""
+        far = socket.create_connection(self.listener.getsockname(), 60, (source, 0))
+        if said:
+            far.sendall(said)
+        return self._opened.enter_context(far)
+
+    def called(self) -> bool:
+        """Whether an event loop would look at the listener."""
+        return bool(select.select([self.listener], [], [], 0)[0])
+
+    def round(self) -> list[object]:
+        """Who is accepted in a round."""
+        accepted: list[object] = []
+        with suppress(BlockingIOError):
+            while True:
+                connection, peer = self.listener.accept()
+                self._opened.enter_context(connection)
+                accepted.append(peer)
+        return accepted
+
+    def rounds(self) -> list[object]:
+        """Who is accepted until nobody calls any more."""
+        accepted = []
+        while self.called():
+            accepted += self.round()
+        return accepted
+
+
+@contextmanager
+def door(**settings: float) -> Iterator[Door]:
+    with ExitStack() as opened:
+        yield Door(opened, ApiSettings(**settings))  # type: ignore[arg-type]  # some are whole
+
+
+def names(*sockets: socket.socket) -> list[object]:
+    return [each.getsockname() for each in sockets]
+
+
+def is_over(far: socket.socket) -> bool:
+    """Whether the listener closed it."""
+    with suppress(ConnectionResetError):
+        if not select.select([far], [], [], 0)[0]:
+            return False
+        assert far.recv(1) == b""
+    return True
+
+
+def test_who_is_gone_is_accepted_by_nobody_and_a_round_accepts_a_few() -> None:
+    with door() as at:
+        for _ in range(20):
+            at.come(b"").close()
+        asking = [at.come(ASKED) for _ in range(2 * AT_ONCE + 1)]
+        rounds = [at.round() for _ in range(3)]
+        assert [len(each) for each in rounds] == [AT_ONCE, AT_ONCE, 1]
+        assert [each for some in rounds for each in some] == names(*asking)
+        assert not at.called()
+
+
+def test_a_round_accepts_for_so_long() -> None:
+    with door() as at:
+        came = at.come(ASKED), at.come(ASKED), at.come(ASKED)
+        at.listener.clock = iter(n * BATCH for n in range(100)).__next__
+        assert [at.round() for _ in range(3)] == [names(each) for each in came]
+
+
+def test_half_a_head_waits_wakes_nobody_again_and_is_handed_over_when_it_is_whole() -> None:
+    with door() as at:
+        far = at.come(b"G")
+        assert at.rounds() == []
+        far.sendall(HALF[1:])
+        assert at.called()
+        assert at.round() == []
+        assert not at.called()
+        far.sendall(b"\r\n")
+        assert at.rounds() == names(far)
+        far.sendall(ASKED)  # it is no more of the listener's
+        assert not at.called()
+
+
+def test_who_only_begins_makes_room_at_his_own_address_first() -> None:
+    with door(address_connections=2, connections=3) as at:
+        first, other, *more = at.come(b"G"), at.come(b"G", "127.0.0.2"), at.come(b"G")
+        assert at.rounds() == []
+        more += [at.come(b"G")]
+        assert at.rounds() == []
+        assert [is_over(each) for each in (first, other, *more)] == [True, False, False, False]
+        new = at.come(b"G", "127.0.0.3")
+        assert at.rounds() == []
+        assert [is_over(each) for each in (other, *more, new)] == [True, False, False, False]
+        asks = at.come(ASKED)
+        assert at.rounds() == names(asks)
+
+
+def test_behind_a_proxy_its_address_counts_for_nothing() -> None:
+    few = ApiSettings(address_connections=1)
+    with ExitStack() as opened, Listener(socket.AF_INET, few, behind_proxy=True) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.setblocking(False)
+        far = [opened.enter_context(socket.create_connection(listener.getsockname())) for _ in "ab"]
+        for each in far:
+            each.sendall(b"G")
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+        assert not any(map(is_over, far))
+
+
+def test_who_does_not_say_what_he_wants_in_time_is_ended() -> None:
+    with door(head_seconds=30) as at:
+        early = at.come(b"G")
+        assert at.rounds() == []
+        at.time = 20
+        late = at.come(b"G")
+        assert at.rounds() == []
+        at.time = 31
+        at.listener.end_slow()
+        assert (is_over(early), is_over(late)) == (True, False)
+
+
+def test_who_says_no_more_is_ended_unless_he_said_all() -> None:
+    with door() as at:
+        half, later, asked = at.come(HALF), at.come(b"G"), at.come(ASKED)
+        half.shutdown(socket.SHUT_WR)
+        asked.shutdown(socket.SHUT_WR)
+        assert at.rounds() == names(asked)
+        later.shutdown(socket.SHUT_WR)
+        assert at.rounds() == []
+        assert is_over(half)
+        assert is_over(later)
+        whole = at.come(HALF)
+        assert at.rounds() == []
+        whole.sendall(b"\r\n")
+        whole.shutdown(socket.SHUT_WR)
+        assert at.rounds() == names(whole)
+
+
+def test_who_asks_has_his_turn_by_whose_the_request_is() -> None:
+    with door() as at:
+
+        def guess(headers: Headers, address: str) -> str:
+            return {b"Bearer a": "tenant a", b"b": "tenant b"}.get(
+                dict(headers)[b"cookie"], address
+            )
+
+        at.listener.guess = guess
+        loud = [at.come(b"GET / HTTP/1.1\r\nCOOKIE: Bearer a \r\n\r\n") for _ in range(7)]
+        one = at.come(b"GET / HTTP/1.1\r\nx: y\r\ncookie:b\r\n\r\nbody\r\n\ncookie: Bearer a\r\n")
+        two = at.come(b"GET / HTTP/1.1\r\ncookie: c\r\n\r\n", "127.0.0.2")
+        order = [loud[0], one, two, *loud[1:]]
+        assert [at.round(), at.round(), at.round()] == [
+            names(*order[:4]),
+            names(*order[4:8]),
+            names(order[8]),
+        ]
+
+
+def test_of_too_many_who_ask_the_last_one_ends_of_him_who_has_most() -> None:
+    with door(connections=5) as at:
+        other = at.come(ASKED, "127.0.0.2")
+        loud = [at.come(ASKED) for _ in range(6)]
+        assert at.rounds() == names(other, *loud[:4])
+        assert [is_over(each) for each in loud[4:]] == [True, True]
+
+
+def test_where_no_descriptor_is_left_one_that_only_began_gives_its_own() -> None:
+    with door() as at:
+        began, later = at.come(b"G"), at.come(b"G")
+        assert at.rounds() == []
+        asks, next_one = at.come(ASKED), at.come(ASKED)
+        with _no_descriptor_left():
+            assert at.round() == names(asks, next_one)
+            assert at.round() == []
+        assert is_over(began)
+        assert is_over(later)
+        at.come(ASKED)
+        with _no_descriptor_left(), pytest.raises(OSError, match="Too many open files"):
+            at.listener.accept()
+
+
+@contextmanager
+def _no_descriptor_left() -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket() as free:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free.fileno(), limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_who_waits_is_closed_with_the_listener() -> None:
+    with door() as at:
+        began, *asks = at.come(b"G"), *(at.come(ASKED) for _ in range(AT_ONCE + 1))
+        assert len(at.round()) == AT_ONCE
+        at.listener.close()
+        at.listener.close()
+        assert at.listener.fileno() == -1
+        assert is_over(began)
+        assert is_over(asks[-1])
+
+
+def test_elsewhere_who_is_not_gone_is_accepted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(select, "epoll")
+    with door() as at:
+        at.come(b"").close()
+        came = [at.come(b"G") for _ in range(AT_ONCE + 1)]
+        assert [at.round(), at.round()] == [names(*came[:-1]), names(came[-1])]
+
+
+def test_a_head_is_whole_where_more_would_change_nothing() -> None:
+    heads = Heads(tls=False, head_bytes=50)
+    for whole in (ASKED, b"GET / HTTP/1.1\n\n", b"\r\n", b"\x16\x03", b"G" * 51):
+        assert heads.is_whole(whole)
+    for half in (b"", b"G", HALF, b"G" * 50):
+        assert not heads.is_whole(half)
+
+
+def test_a_handshake_has_begun_with_its_first_record() -> None:
+    heads = Heads(tls=True, head_bytes=50)
+    coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        NOBODY.wrap_bio(coming, going).do_handshake()
+    hello = going.read()
+    assert len(hello) <= heads.most
+    assert heads.is_whole(hello)
+    assert not any(heads.is_whole(hello[:length]) for length in range(len(hello)))
+    assert heads.secrets(hello) == []
+    assert heads.is_whole(ASKED[:1])  # it is no TLS, and refused
+    assert heads.is_whole(b"\x16\x03\x01" + (RECORD_BYTES + 1).to_bytes(2))
