@@ -62,10 +62,10 @@ def with_implied_tenants(cluster: Cluster, jobs: Sequence[Job]) -> Cluster:
 def check(cluster: Cluster, jobs: Sequence[Job]) -> None:
     """Raises InputError with everything that is wrong between these values, and returns nothing
     where they can be shared."""
-    found_mistakes(cluster, jobs).report()
+    collect_mistakes(cluster, jobs).report()
 
 
-def found_mistakes(
+def collect_mistakes(
     cluster: Cluster, jobs: Sequence[Job], mistaken: Mistaken | None = None
 ) -> Mistakes:
     """Everything that is wrong between these values."""

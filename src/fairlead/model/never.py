@@ -45,11 +45,6 @@ def why_never(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, Nowhere]:
     return found
 
 
-def nowhere(cluster: Cluster, job: Job) -> Nowhere | None:
-    """Why the job can never run, counted; None if it can."""
-    return why_never(cluster, (job,)).get(job.name)
-
-
 class _Look:
     """An input, with what its jobs have in common looked at once."""
 

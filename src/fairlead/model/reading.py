@@ -9,7 +9,7 @@ from typing import Any
 from yaml.nodes import Node
 
 from fairlead.garbage import not_collecting
-from fairlead.model.check import Mistaken, found_mistakes, with_implied_tenants
+from fairlead.model.check import Mistaken, collect_mistakes, with_implied_tenants
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.fields import ELSEWHERE, JOB, MACHINE, SECTIONS, SUBMITTED_JOB, TENANT, Kind
 from fairlead.model.job import Job
@@ -84,7 +84,7 @@ def _read(texts: Sequence[tuple[str, str]], check: Check) -> tuple[Cluster, tupl
     found = reader.mistakes
     found.extend(
         replace(mistake, place=reader.place(mistake.about))
-        for mistake in (*found_mistakes(cluster, jobs, reader.mistaken()), *check(cluster, jobs))
+        for mistake in (*collect_mistakes(cluster, jobs, reader.mistaken()), *check(cluster, jobs))
     )
     if found:
         raise InputError(in_order(found, texts))

@@ -211,4 +211,3 @@ def test_percentiles_are_nearest_ranks(pairs: list[tuple[int, int]], percents: l
     values: list[float] = [value for value, count in pairs for _ in range(count)]
     wanted = [percentile(values, percent) for percent in percents] if values else None
     assert counted.percentiles(percents) == wanted
-    assert counted.distinct() == len(set(values))

@@ -47,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the jobs and prints them."""
     from fairlead.wire.jobs import Jobs, JobState
 
     state = state_word(args.state, JobState, "a job") if args.state is not None else None

@@ -19,7 +19,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the machines and prints them."""
     from fairlead.cli.text.machines import lines
     from fairlead.wire.machines import Machines
 

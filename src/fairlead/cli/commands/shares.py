@@ -31,7 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the shares and prints them."""
     from fairlead.cli.text.shares import lines
 
     if args.tenant and not args.over:

@@ -75,7 +75,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what would change."""
     from fairlead.audit.finding import Input
 
     if args.live:

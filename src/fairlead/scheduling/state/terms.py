@@ -63,7 +63,7 @@ def satisfies(machine: Machine, term: Term) -> bool:
                 ) from error
 
 
-def written_term(term: Term) -> str:
+def write_term(term: Term) -> str:
     """The term as reasons count it: a requirement as written, `machines`, or `exclude`."""
     match term:
         case Listed():

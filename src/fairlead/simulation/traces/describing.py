@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.scheduling.state.terms import Term, written_term
+from fairlead.scheduling.state.terms import Term, write_term
 from fairlead.simulation.traces.matching import Matching, at_start
 from fairlead.simulation.workload import Floats, Ints, JobBatch, Workload
 
@@ -126,7 +126,7 @@ class _Describing:
             constrained_jobs=self._constrained,
             constrained_tasks=self._constrained_tasks,
             terms=tuple(
-                (written_term(term), int(jobs), machines)
+                (write_term(term), int(jobs), machines)
                 for term, jobs, machines in zip(
                     self._terms, self._needed, matching.counts, strict=True
                 )
@@ -244,8 +244,3 @@ class Counted:
         upto = np.cumsum(counts)
         ranks = [max(1, -(-int(upto[-1]) * percent // 100)) for percent in percents]
         return [int(value) for value in values[np.searchsorted(upto, ranks)]]
-
-    def distinct(self) -> int:
-        """The number of different values."""
-        self._gather()
-        return int((self._counts > 0).sum())

@@ -34,7 +34,6 @@ FILE = "task_events_part-00000-of-00500.csv.gz"
 SEEDS, OTHER_SEEDS, FEW = tuple(range(1, 51)), tuple(range(1, 6)), (1,)
 """Of the first rule, of the others, and of a quick run."""
 QUANTILES = tuple(at / 200 for at in range(1, 200))
-PERCENT = [100 * part for part in QUANTILES[::2]]
 EIGHTY = QUANTILES.index(0.8)
 SALIENT = 1.0
 """Seconds of a delay that a user notices."""
