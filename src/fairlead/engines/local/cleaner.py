@@ -242,7 +242,7 @@ def _open(folder: int, name: str) -> int:
     except PermissionError:
         bare = os.open(name, OPEN | os.O_PATH, dir_fd=folder)
         try:
-            os.chmod(f"/proc/self/fd/{bare}", 0o700)  # noqa: PTH101 - pathlib is not loaded here
+            os.chmod(f"/proc/self/fd/{bare}", 0o700)
         finally:
             os.close(bare)
         opened = os.open(name, OPEN, dir_fd=folder)

@@ -86,7 +86,7 @@ def _stand_over(order: Order, records: int, nothing: int) -> int:
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
     uid = os.geteuid() if order.owner is None else order.owner.uid
-    with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - pathlib is not loaded here
+    with open("/proc/self/stat", "rb") as file:
         stat = file.read()
     start = int(stat[stat.rindex(b")") + 2 :].split()[19])
     try:
@@ -136,7 +136,7 @@ def _make_group(folder: str, limits: dict[str, str]) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - as above
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
