@@ -149,7 +149,9 @@ def test_the_arrays_of_a_core_are_read_by_scheduling_and_the_simulator_alone() -
     source = ROOT / "src" / "fairlead"
     for path in source.rglob("*.py"):
         if path.relative_to(source).parts[0] not in ("scheduling", "simulation"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = path.read_text(encoding="utf-8")
+            # Most files have no attribute of that name at all, and are not parsed.
+            for node in ast.walk(ast.parse(text)) if ".state" in text else ():
                 assert not reads_arrays(node), f"{path}:{node.lineno}"
 
 

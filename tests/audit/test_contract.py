@@ -21,7 +21,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.rules.registry import mechanism_names, policy_names
-from tests.audit.build import given, made, shown_again, witness_of
+from tests.audit.build import given, made, witness_of
 from tests.papers.cases import job, machines
 from tests.papers.test_tsf import FIGURE_3, SEVEN
 
@@ -74,15 +74,15 @@ def keeps_its_promises(finding: Finding, outcome: Outcome) -> None:
     witness = finding.witness
     assert witness.slack > 0
     assert witness.sentence.endswith(".")
-    shown = shown_again(witness)
-    assert shown is not None
-    assert (shown.before, shown.after) == pytest.approx((witness.before, witness.after), rel=1e-9)
     read = witness_from_json(witness_json(witness))
     # A file that names no tenants implies them.
     cluster = with_implied_tenants(witness.input.cluster, witness.input.jobs)
     assert read.input == Input(cluster, witness.input.jobs)
     again = replay(read)
     assert again.again is Again.SAME
+    shown = again.shown
+    assert shown is not None
+    assert (shown.before, shown.after) == pytest.approx((witness.before, witness.after), rel=1e-9)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tests.vopr.tally import Tally
 
-TIMES = 5
+TIMES = 2
 """By so many seeds each kind is met, or by all that meet it: what one of them meets may be met at a
 harmless moment."""
 

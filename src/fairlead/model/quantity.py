@@ -36,6 +36,10 @@ SMALLEST, LARGEST = Fraction(1, 10**30), Fraction(10**30)
 MOST_DIGITS = 200
 """Of the numerator and the denominator of an exact amount."""
 
+_SURE, _SHORT = 98, 600
+"""Bits by which numerator and denominator may differ within those bounds, and have together within
+these digits, whatever they are."""
+
 LONGEST_TEXT = 1000
 """Enough for every amount within the bounds above when it is written out as a decimal."""
 
@@ -50,9 +54,9 @@ def exact(amount: Amount) -> Fraction:
     """The amount as written, exactly: the float 0.1 is 1/10. Raises InputError."""
     if isinstance(amount, str):
         return _parse(amount)
-    amount = _python_number(amount)
     if isinstance(amount, Fraction):
         return _bounded(amount, lambda: "the fraction")
+    amount = _python_number(amount)
     if isinstance(amount, int):
         return _bounded(Fraction(amount), lambda: "the number")
     if not (amount.is_finite() if isinstance(amount, Decimal) else isfinite(amount)):
@@ -102,6 +106,10 @@ def _number(text: str) -> Fraction:
 
 
 def _bounded(value: Fraction, name: object) -> Fraction:
+    # Almost all are so far within the bounds that the lengths of two numbers say so.
+    above, below = value.numerator.bit_length(), value.denominator.bit_length()
+    if abs(above - below) <= _SURE and above + below <= _SHORT:
+        return value
     if value and not SMALLEST <= abs(value) <= LARGEST:
         size = "large" if abs(value) > 1 else "small"
         raise InputError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from math import nextafter
 from random import Random
 
@@ -20,6 +19,9 @@ from fairlead.model.shares import Certificate, MachineClass
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.certificate import certify, verify
+from fairlead.sharing.certificate.answer import check_answer
+from fairlead.sharing.certificate.check import check_proof
+from fairlead.sharing.certificate.input import read_input
 from fairlead.sharing.policy import Policy, View
 from tests.reference.instances import Instance, instances
 from tests.sharing.certificate.corruption import Corrupt, accepted, corruptions
@@ -119,17 +121,23 @@ def case(request: pytest.FixtureRequest) -> tuple[Cluster, tuple[Job, ...], Allo
 Checked = tuple[Cluster, tuple[Job, ...], Allocation, Proof]
 
 
+def check_of(cluster: Cluster, jobs: tuple[Job, ...]) -> Callable[[Proof], object]:
+    """What `verify` does with each proof of one input, which is read once."""
+    given = read_input(cluster, jobs)
+    return lambda proof: check_proof(given, proof, as_stated=False)
+
+
 def sold(
     cluster: Cluster, jobs: tuple[Job, ...], right: Proof, wrong: Iterable[Corrupt[Proof]]
 ) -> list[str]:
     """The places where a changed proof was believed that gives anybody other tasks than the right
     one. What says the same in other words (an equation twice, another order) may pass."""
-    tasks = dict(right.tasks)
+    tasks, check = dict(right.tasks), check_of(cluster, jobs)
     other = [(path, proof) for path, proof in wrong if dict(proof.tasks) != tasks]
     same = [(path, proof) for path, proof in wrong if dict(proof.tasks) == tasks]
     for _, proof in same:
-        accepted([("", proof)], partial(verify, cluster, jobs))  # ends in order, whatever it says
-    return accepted(other, partial(verify, cluster, jobs))
+        accepted([("", proof)], check)  # ends in order, whatever it says
+    return accepted(other, check)
 
 
 def test_a_right_answer_is_exact(case: Checked) -> None:
@@ -165,7 +173,7 @@ def test_every_number_that_a_proof_states_is_the_nearest_double(case: Checked, p
         for path, other in corruptions(proof, part, *structure, "machine_class", "tenant")
         if other != proof and path.rpartition(" ")[2] in ("up", "down", "nan")
     )
-    assert accepted(wrong, partial(verify, cluster, jobs)) == []
+    assert accepted(wrong, check_of(cluster, jobs)) == []
 
 
 def test_what_a_round_lacks_is_missed(case: Checked) -> None:
@@ -179,7 +187,7 @@ def test_what_a_round_lacks_is_missed(case: Checked) -> None:
         # What stops a machine that is filled by itself is computed again.
         and not (proof.view == "each machine" and ".scarce[" in path)
     ]
-    assert accepted(wrong, partial(verify, cluster, jobs)) == []
+    assert accepted(wrong, check_of(cluster, jobs)) == []
 
 
 def test_a_change_anywhere_in_an_answer_is_refused(case: Checked) -> None:
@@ -191,7 +199,10 @@ def test_a_change_anywhere_in_an_answer_is_refused(case: Checked) -> None:
         for part in (1e-6, 0.3)
     )
     wrong = [*little[::2], *much[1::2]]
-    assert accepted(wrong, lambda answer: certify(cluster, jobs, answer, proof)) == []
+    # As `certify` does, but for the proof, which is the same in all of them.
+    given = read_input(cluster, jobs)
+    proved = check_proof(given, proof, as_stated=True)
+    assert accepted(wrong, lambda answer: check_answer(given, answer, proof, proved)) == []
 
 
 def test_what_stops_a_level_is_named(case: Checked) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from random import Random
 
 import pytest
@@ -24,25 +25,26 @@ def shared(cluster: Cluster, jobs: Sequence[Job], rule: str = "tsf") -> Allocati
     return allocate(cluster, jobs, rule, Tasks.WHOLE)
 
 
-def put_on(needs: Sequence[Fraction], free: tuple[Fraction, ...]) -> bool:
-    """Whether the tasks can be put on devices with so much left, by trying every way."""
+@cache
+def put_on(needs: tuple[Fraction, ...], free: tuple[Fraction, ...]) -> bool:
+    """Whether the tasks can be put on devices with so much left (in order), by trying every way."""
     if not needs:
         return True
-    first, *rest = needs
+    first, rest = needs[0], needs[1:]
     if first >= 1:
         empty = [at for at, room in enumerate(free) if room == 1]
         left = tuple(room for at, room in enumerate(free) if at not in empty[: int(first)])
         return len(empty) >= first and put_on(rest, left)
     return any(
-        put_on(rest, (*free[:at], room - first, *free[at + 1 :]))
+        put_on(rest, tuple(sorted((*free[:at], room - first, *free[at + 1 :]))))
         for at, room in enumerate(free)
         if room >= first and room not in free[:at]
     )
 
 
-def needs_on(packing: Sequence[tuple[str, int]], by_name: dict[str, Job]) -> list[Fraction]:
+def needs_on(packing: Sequence[tuple[str, int]], by_name: dict[str, Job]) -> tuple[Fraction, ...]:
     needs = [by_name[name].demand["gpu"] for name, tasks in packing for _ in range(tasks)]
-    return sorted(needs, reverse=True)
+    return tuple(sorted(needs, reverse=True))
 
 
 def test_no_task_is_on_parts_of_two_devices() -> None:
@@ -71,7 +73,7 @@ def test_drawn_parts_fit_and_leave_no_room_for_more(seed: int) -> None:
         needs = needs_on(packing.jobs, jobs)
         assert put_on(needs, free), (devices, wanted, packing)
         for job in jobs.values():
-            more = sorted([*needs, job.demand["gpu"]], reverse=True)
+            more = tuple(sorted([*needs, job.demand["gpu"]], reverse=True))
             assert not put_on(more, free), (devices, wanted, packing, job)
     for index, number in used.items():
         unused = len(machines[index]) > number

@@ -63,7 +63,6 @@ class Classes:
         return replace(self, count=np.ones(1))
 
     def only(self, column: int) -> Classes:
-        """Just one of the classes."""
         at = slice(column, column + 1)
         number = next(n for n, c in self.column.items() if c == column)
         return Classes(
@@ -94,6 +93,8 @@ class Seen:
     allowed: Bools  # (J, K) by a job's constraint; by none where it can never run
     parts: tuple[int, ...]  # (R,) parts that make one of a resource
     need: Whole  # (J, R) what a task takes, in parts
+    capacity: Floats  # (K, R) what a machine of each kind has
+    one: Whole  # (K, R) the same, in parts
     number: tuple[fmpq | None, ...]  # (J,) of tasks, None where unlimited
 
     def classes(self, named: Sequence[MachineClass], pool: frozenset[str] | None = None) -> Classes:
@@ -136,7 +137,6 @@ class Seen:
             raise CertificateError(f"the classes name {min(unknown)}, which is no machine")
 
     def all_kinds(self) -> Classes:
-        """The kinds of machines as classes."""
         count = np.bincount(self.kind, minlength=len(self.kinds)).astype(float)
         return self._classes(list(range(len(self.kinds))), count, {})
 
@@ -150,20 +150,11 @@ class Seen:
         return Classes(capacity, np.ones(1), holds, runs & (holds > 0), {0: 0}, one)
 
     def _classes(self, kinds: list[int], count: Floats, column: dict[int, int]) -> Classes:
-        amounts = [
-            [float(self.machines[self.kinds[k]].capacity.get(r, 0)) for r in self.resources]
-            for k in kinds
-        ]
-        capacity = np.array(amounts, dtype=float).reshape(len(kinds), len(self.resources))
+        capacity = self.capacity[kinds]
         holds = tasks_in(self.demand, capacity)
         holds[self.spread] = np.minimum(holds[self.spread], 1.0)
         usable = self.allowed[:, kinds] & (holds > 0)
-        one = np.zeros((len(kinds), len(self.resources)), dtype=object)
-        for row, k in enumerate(kinds):
-            there = self.machines[self.kinds[k]].capacity
-            for r, name in enumerate(self.resources):
-                one[row, r] = int(there.get(name, NONE) * self.parts[r])
-        return Classes(capacity, count, holds, usable, column, one)
+        return Classes(capacity, count, holds, usable, column, self.one[kinds])
 
 
 def tasks_in(demand: Floats, capacity: Floats) -> Floats:
@@ -176,9 +167,7 @@ def tasks_in(demand: Floats, capacity: Floats) -> Floats:
 
 
 def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
-    """The input in arrays."""
     resources = tuple(sorted({r for job in jobs for r, need in job.demand.items() if need}))
-    demand = np.array([[float(job.demand.get(r, 0)) for r in resources] for job in jobs])
     constraints: dict[Constraint, int] = {}
     of_job = [
         constraints.setdefault((job.where, job.machines, job.exclude), len(constraints))
@@ -189,21 +178,18 @@ def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
     never = never_run(cluster, jobs)
     may = allowed[of_job] if jobs else np.zeros((0, len(kinds)), dtype=bool)
     may[[j for j, name in enumerate(names) if name in never]] = False
-    parts = []
-    for r in resources:
-        kinds_of = (cluster.machines[k].capacity.get(r, NONE).denominator for k in kinds)
-        needs_of = (job.demand.get(r, NONE).denominator for job in jobs)
-        parts.append(lcm(*kinds_of, *needs_of))
-    need = np.zeros((len(jobs), len(resources)), dtype=object)
-    for j, job in enumerate(jobs):
-        for index, r in enumerate(resources):
-            need[j, index] = int(job.demand.get(r, NONE) * parts[index])
+    there = [[cluster.machines[k].capacity.get(r, NONE) for r in resources] for k in kinds]
+    takes = [[job.demand.get(r, NONE) for r in resources] for job in jobs]
+    parts = tuple(
+        lcm(*(row[at].denominator for rows in (there, takes) for row in rows))
+        for at in range(len(resources))
+    )
     return Seen(
         resources=resources,
         resource={r: index for index, r in enumerate(resources)},
         names=names,
         job={name: index for index, name in enumerate(names)},
-        demand=demand.reshape(len(jobs), len(resources)),
+        demand=_doubles(takes, len(resources)),
         tasks=np.array([np.inf if job.tasks is None else float(job.tasks) for job in jobs]),
         spread=np.array([job.spread for job in jobs], dtype=bool),
         machines=cluster.machines,
@@ -211,10 +197,25 @@ def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
         kind=kind,
         kinds=kinds,
         allowed=may,
-        parts=tuple(parts),
-        need=need,
+        parts=parts,
+        need=_in_parts(takes, parts),
+        capacity=_doubles(there, len(resources)),
+        one=_in_parts(there, parts),
         number=tuple(None if job.tasks is None else rational(job.tasks) for job in jobs),
     )
+
+
+def _doubles(amounts: Sequence[Sequence[Fraction]], columns: int) -> Floats:
+    near = [[each.numerator / each.denominator for each in row] for row in amounts]
+    return np.array(near, dtype=float).reshape(len(amounts), columns)
+
+
+def _in_parts(amounts: Sequence[Sequence[Fraction]], parts: Sequence[int]) -> Whole:
+    found = np.zeros((len(amounts), len(parts)), dtype=object)
+    for at, row in enumerate(amounts):
+        for r, each in enumerate(row):
+            found[at, r] = each.numerator * (parts[r] // each.denominator)
+    return found
 
 
 def _kinds(
