@@ -99,9 +99,9 @@ def places(parts: Sequence[str]) -> list[str]:
 
 
 def pool() -> tuple[str, ...]:
-    """Says to pytest that tests run in so many processes, each of which takes work from the others
-    when it has none: two more than there are cores, since some tests wait most of the time."""
-    return (f"--numprocesses={(os.cpu_count() or 1) + 2}", "--dist=worksteal")
+    """Says to pytest that tests run in so many processes: two more than there are cores, since
+    some tests wait most of the time."""
+    return (f"--processes={(os.cpu_count() or 1) + 2}",)
 
 
 def environment() -> dict[str, str]:

@@ -7,12 +7,15 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from fairlead.scheduling.warming import warm
+from fairlead.simulation.engine.run import compile_all
+from tests.pool.dealing import dealt
+from tests.pool.pool import Pool
 from tests.zygote.forked import zygote
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,18 +42,6 @@ EXPECTED_SKIPS: dict[str, str] = {
 EXAMPLES = 25
 """Examples of a property test that asks for no number of its own, at `--cases 1`."""
 
-WAITING = (
-    ("tests/engines/ray/", "tests/engines/slurm/", "tests/engines/"),
-    ("tests/service/", "tests/client/"),
-    ("tests/cli/live/", "tests/dashboard/"),
-)
-"""Folders whose tests wait for other processes much of the time, in their order: each row is what
-one process of the pool does first. Ray's and Slurm's clusters are set up in that one alone."""
-
-LONG = ("tests/vopr/", "tests/test_docs.py")
-"""What takes long and computes, as do those that are marked `slow`: one more process begins with
-it."""
-
 
 def in_ci() -> bool:
     """Whether nothing may be left out silently."""
@@ -70,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--update-docs", action="store_true", help="rewrite the outputs that docs and examples show"
     )
+    group.addoption("--processes", type=int, default=0, help="so many share the tests; 0: this one")
     group.addoption("--left-out", type=Path, help="a file to add the names of what was left out to")
 
 
@@ -126,42 +118,6 @@ def data_dir() -> Path:
     return directory
 
 
-def first_of(test: pytest.Item) -> int | None:
-    """Which row of what waits the test is of; what is long comes after those; None: any time."""
-    for number, folders in enumerate(WAITING):
-        if test.nodeid.startswith(folders):
-            return number
-    long = test.nodeid.startswith(LONG) or test.get_closest_marker("slow")
-    return len(WAITING) if long else None
-
-
-def when(test: pytest.Item) -> tuple[int, bool]:
-    """The order of those that one process does first: by their folders, the slow ones before."""
-    folders = [folder for row in WAITING for folder in row]
-    found = (n for n, each in enumerate(folders) if test.nodeid.startswith(each))
-    return next(found, len(folders)), test.get_closest_marker("slow") is None
-
-
-def dealt(tests: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
-    """The tests in an order of which each process of the pool is given the same number, one after
-    the other: what waits or takes long is what one of them does first, so that all cores are busy
-    meanwhile, and no long one is left for the end, when what is short is taken from each other."""
-    firsts: list[list[pytest.Item]] = [[] for _ in range(processes)]
-    others: list[pytest.Item] = []
-    for test in tests:
-        row = first_of(test)
-        (others if row is None else firsts[row % processes]).append(test)
-    order: list[pytest.Item] = []
-    for number, first in enumerate(firsts):
-        size = (len(tests) - len(order)) // (processes - number)
-        first.sort(key=when)
-        others[:0] = first[size:]
-        more = max(0, size - len(first))
-        order += first[:size] + others[:more]
-        del others[:more]
-    return order
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
     """What is collected stays to the end: no garbage is looked for in it, now or later."""
@@ -173,16 +129,27 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts the tests in order where a process of a pool collected them."""
-    if hasattr(config, "workerinput"):
-        items[:] = dealt(items, config.workerinput["workercount"])
+def prepare(config: pytest.Config) -> None:
+    """Has there, once for all processes, what they would each make for themselves."""
+    config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # noqa: SLF001
+    zygote()
+    warm(lambda *_: None)
+    compile_all()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Runs the tests in a pool, where one is asked for."""
+    processes = session.config.getoption("--processes")
+    if not processes or session.testsfailed or session.config.getoption("--collect-only"):
+        return None
+    prepare(session.config)
+    Pool(*dealt(session.items, processes)).run(session)
+    return True
 
 
 class LeftOut:
-    """What was left out, as the process knows it that reports: the only one, or that of the pool
-    which hears from all others."""
+    """What was left out."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -199,12 +166,6 @@ class LeftOut:
         """Counts what was not asked for."""
         self.deselected += len(items)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Hears it from a process of the pool; all of them were asked for the same."""
-        told = getattr(node, "workeroutput", {})
-        self.deselected = max(self.deselected, told.get("deselected", 0))
-
     def unexpected(self) -> dict[str, str]:
         """The skipped tests that EXPECTED_SKIPS does not name, with their reasons."""
         known = EXPECTED_SKIPS
@@ -214,13 +175,9 @@ class LeftOut:
         """Fails where nothing may be left out and something was; tells whoever reports."""
         if in_ci() and self.unexpected() and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        if hasattr(self.config, "workeroutput"):
-            self.config.workeroutput["deselected"] = self.deselected
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says what was left out, or adds it to the file that asks for it; once of a pool."""
-        if hasattr(self.config, "workerinput"):
-            return
+        """Says what was left out, or adds it to the file that asks for it."""
         lines = [f"tests that were not asked for: {self.deselected}"] if self.deselected else []
         lines += [f"{test}: {why}" for test, why in sorted(self.skipped.items())]
         collected = self.config.getoption("--left-out")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,6 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     """The folder of this name, which whoever comes first makes while others wait. Tests that share
     a fixture are taken by several processes, each of which would set it up again."""
     root = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent
     folder, made = root / name, root / f"{name}.made"
     with (root / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from scripts.check import PARTS, ROOT, arguments, chosen_steps, places, steps
 from scripts.times import LAST, grown
-from tests.conftest import LONG, WAITING, dealt
 
 LEFT_OUT = Path("left-out")
 
@@ -84,33 +82,3 @@ def test_times_that_cannot_be_read_are_begun_anew(tmp_path: Path) -> None:
     kept.write_text("{half", encoding="utf-8")
     assert grown({"tests": 100.0}, kept) == []
     assert len(grown({"tests": 200.0}, kept)) == 1
-
-
-class Named:
-    """What is asked of a test where it is given its place."""
-
-    def __init__(self, nodeid: str, slow: bool = False) -> None:
-        self.nodeid, self.slow = nodeid, slow
-
-    def get_closest_marker(self, name: str) -> object:
-        return True if name == "slow" and self.slow else None
-
-
-@pytest.mark.parametrize("processes", [1, 2, 3, 4, 5])
-def test_each_process_begins_with_what_waits_or_is_long(processes: int) -> None:
-    begun = [*(row[0] for row in WAITING), LONG[0]]
-    named = [Named(f"tests/model/test_{n}.py::test") for n in range(40)]
-    named += [Named(f"{folder}test.py::test_{n}", n == 2) for folder in begun for n in range(4)]
-    order = [test.nodeid for test in dealt(cast("list[pytest.Item]", named), processes)]
-    assert sorted(order) == sorted(test.nodeid for test in named)
-    size = len(order) / processes
-    heads = [order[int(n * size)] for n in range(processes)]
-    # Of what one process does first, a slow test is the first.
-    assert heads[: len(begun)] == [f"{each}test.py::test_2" for each in begun[:processes]]
-
-
-def test_more_than_a_process_is_given_goes_to_the_next() -> None:
-    named = [Named(f"{WAITING[0][0]}test.py::test_{n}") for n in range(9)]
-    named.append(Named("tests/model/test.py::test"))
-    order = dealt(cast("list[pytest.Item]", named), 2)
-    assert sorted(test.nodeid for test in order) == sorted(test.nodeid for test in named)

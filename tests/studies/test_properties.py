@@ -22,13 +22,7 @@ from fairlead.studies.properties import search
 from fairlead.studies.properties.inputs import HARD, Family, instance, traits
 from fairlead.studies.properties.report import cells_table, witness_files
 from fairlead.studies.properties.rows import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I
-from fairlead.studies.properties.search import (
-    Part,
-    Table,
-    judge_part,
-    search_table,
-    with_smaller,
-)
+from fairlead.studies.properties.search import Part, Table, judge_part, search_table, with_smaller
 from fairlead.studies.properties.whole import WHOLE_ROWS
 from tests.audit.build import given
 from tests.cli.commands.test_allocate import schema

@@ -47,6 +47,7 @@ MODULES = (
     ),
     "fairlead.cli.serving.run",
     "fairlead.engines.local.engine",
+    "fairlead.engines.supervised.driver",
     "fairlead.service.fairness.process",
     "fairlead.service.process.server",
     "fairlead.simulation.studies.workers",

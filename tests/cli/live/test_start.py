@@ -71,8 +71,10 @@ def in_a_terminal(folder: Path, enough: Callable[[str], bool], keys: bytes) -> t
 
 
 def at_work(shown: str) -> bool:
-    """Whether a picture shows a tenant with tasks that run."""
-    return bool(re.search(r"robotics +[1-9]\d* +[\d-]+ +0\.\d+ +0\.\d+", shown))
+    """Whether a picture shows a tenant with tasks that run, and why others wait, which is asked
+    for by itself."""
+    runs = re.search(r"robotics +[1-9]\d* +[\d-]+ +0\.\d+ +0\.\d+", shown)
+    return runs is not None and "why it waits" in shown
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,13 @@ def output(stream: str = "stdout") -> bytes:
 
 
 def ended(text: str) -> dict[str, Any]:
-    """How a command ended, of which nobody is told that it began."""
-    return command.run_command({**WHERE, "command": text, "machine": "here"})
+    """How a command ended, of which nobody is told that it began. In a worker of Ray Ctrl-C means
+    it, ever after; here others are to hear it."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return command.run_command({**WHERE, "command": text, "machine": "here"})
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_command_that_writes_without_end_fills_no_disk_and_hears_nothing_of_it() -> None:

@@ -12,6 +12,7 @@ import pytest
 from fairlead.engines.slurm.ordering import SPACE
 from tests.cli.live.place import until
 from tests.engines.slurm.ground import Ground
+from tests.surroundings import without_service
 from tests.zygote.forked import asking
 
 pytestmark = pytest.mark.slow
@@ -30,7 +31,7 @@ def test_observe_then_order_one_partition_then_back_again(slurm: Ground, tmp_pat
     tool.write_text(f'#!/bin/sh\nexec {shlex.join(asking("fairlead"))} "$@"\n', encoding="utf-8")
     tool.chmod(0o755)
     state = {"FAIRLEAD_STATE": str(tmp_path / "state")}
-    environment = slurm.environment | state
+    environment = without_service() | slurm.environment | state
     environment["PATH"] = f"{tools}:{environment['PATH']}"
 
     def run(block: str) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from fairlead.engines.interface import (
     Started,
     Stream,
 )
+from fairlead.engines.supervised import child
 from fairlead.engines.supervised.remote import RemoteEngine
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
@@ -39,10 +43,27 @@ from tests.engines.contract import (
     wait,
 )
 from tests.engines.local.bed import LocalBed, leftovers
+from tests.zygote.forked import Forked
 
 A, B = Attempt(1, 0, 1), Attempt(1, 1, 1)
 
 PATH = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
+
+
+class ForkedDriver(Forked):
+    """A driver's process without the time that an interpreter needs to import it."""
+
+    def __init__(self, words: list[str], **how: Any) -> None:
+        assert words[:3] == [sys.executable, "-P", "-m"]
+        super().__init__(words[3:], **how)
+
+
+@pytest.fixture(autouse=True)
+def forked_drivers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drivers are forked from the zygote, but for those that are to be real."""
+    if request.node.get_closest_marker("slow") is None:
+        how = SimpleNamespace(Popen=ForkedDriver, PIPE=subprocess.PIPE)
+        monkeypatch.setattr(child, "subprocess", how)
 
 
 def remote(function: str, clock: Callable[[], float] = monotonic, **settings: Any) -> RemoteEngine:
@@ -254,8 +275,9 @@ def test_what_a_driver_that_stands_still_is_told_waits_in_its_order() -> None:
     engine.close()
 
 
+@pytest.mark.slow
 def test_a_driver_ends_with_who_started_it(remote_bed: RemoteBed) -> None:
-    """Its pipe ends, and what it runs goes on."""
+    """Its pipe ends, and what it runs goes on. A real driver."""
     engine = remote_bed.engine()
     engine.reconcile([])
     assignment = remote_bed.assignment(A, Doing.LASTING)

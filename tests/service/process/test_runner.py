@@ -251,17 +251,19 @@ def test_short_tasks_follow_one_another_without_long_waits() -> None:
     """The engine is asked soon after anything happened, and seldom where nothing does."""
     stage = Stage(fates={"x": [Fate(0)]})
     waits: list[float] = []
+    enough = threading.Event()
 
     class Watched(Mailbox[Driven]):
         def wait(self, seconds: float, service: Driven | None = None) -> None:
             waits.append(seconds)
             super().wait(0, service)
             if len(waits) == 40:
-                self.close()
+                enough.set()
 
     door = Watched()
     runner = Runner(stage.service, door, poll=0.05, clock=lambda: stage.now)
     runner.start()
+    assert enough.wait(LONG)
     assert runner.stop(LONG)
     quiet = waits[-5:]
     assert quiet == [0.05] * 5

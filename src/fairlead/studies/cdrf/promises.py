@@ -13,13 +13,7 @@ from fairlead.studies.properties.report import (
     witness_files,
 )
 from fairlead.studies.properties.search import search_table, with_smaller
-from fairlead.studies.properties.whole import (
-    BECAUSE,
-    CLAIMED,
-    DENIED,
-    WHOLE_COLUMNS,
-    WHOLE_ROWS,
-)
+from fairlead.studies.properties.whole import BECAUSE, CLAIMED, DENIED, WHOLE_COLUMNS, WHOLE_ROWS
 from fairlead.studies.study import About, Findings, Setting
 
 SEED = 1

@@ -152,7 +152,6 @@ def _kinds(gpus: float, named: bool) -> tuple[str, ...]:
 
 
 def _rows(relative: dict[str, list[float]], waits: dict[str, list[float]]) -> list[Row]:
-    """The claims, and what decided them."""
     named, several, part = map(KINDS.index, (NAMED, SEVERAL, PART))
     line = ", ".join(
         f"{kind} {waits[FIFO][at]:,.0f} s, TSF {waits[TSF][at]:,.0f} s"

@@ -79,13 +79,15 @@ class Beginnings:
 
 
 class Ready:
-    """Those who have said enough to be answered, in turns by owner. Of more than there may be, the
-    last one ends of him who has most."""
+    """Those who have said enough to be answered, in turns by owner: after one of his an owner
+    rests for so many rounds of the event loop. Of more than there may be, the last one ends of him
+    who has most."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, rest: int) -> None:
+        self._most, self._rest = most, rest
         self._lines: OrderedDict[str, deque[Comer]] = OrderedDict()
-        self._many = 0
+        self._many = self._round = 0
+        self._resting: OrderedDict[str, int] = OrderedDict()  # until which round
 
     def __len__(self) -> int:
         return self._many
@@ -98,13 +100,29 @@ class Ready:
             longest = max(self._lines, key=lambda each: len(self._lines[each]))
             self._pop(longest, -1).socket.close()
 
+    def begin_round(self) -> None:
+        """Another round of the event loop."""
+        self._round += 1
+        while self._resting and next(iter(self._resting.values())) <= self._round:
+            self._resting.popitem(last=False)
+
     def next(self) -> Comer | None:
-        """The one whose turn it is."""
-        owner = next(iter(self._lines), None)
-        if owner is None:
-            return None
-        self._lines.move_to_end(owner)
-        return self._pop(owner, 0)
+        """The one whose turn it is in this round."""
+        for owner in self._lines:
+            if owner not in self._resting:
+                if self._rest:
+                    self._resting[owner] = self._round + self._rest
+                self._lines.move_to_end(owner)
+                return self._pop(owner, 0)
+        return None
+
+    def clear(self) -> None:
+        """Closes all of them."""
+        for line in self._lines.values():
+            for comer in line:
+                comer.socket.close()
+        self._lines.clear()
+        self._many = 0
 
     def _pop(self, owner: str, at: int) -> Comer:
         line = self._lines[owner]

@@ -20,13 +20,14 @@ from fairlead.service.api.neighbours.handshakes import Handshakes
 from fairlead.service.api.neighbours.heads import Heads
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import Headers
+from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
 
 if TYPE_CHECKING:  # it needs what only Linux has
     from fairlead.service.api.neighbours.watch import Watch
 
 AT_ONCE = 4
-"""Connections that are handed over in a round of the event loop."""
+"""Connections that are handed over in a round of the event loop, each of another owner."""
 
 BATCH = 0.0005
 """Seconds of a round in which connections are accepted and looked at; each takes some hundredths
@@ -38,7 +39,8 @@ SILENT = 1
 
 class Listener(socket.socket):
     """A socket whose `accept` returns only who has said enough to be answered, a few in each round
-    of an event loop, in turns by owner.
+    of an event loop, in turns by owner: as requests have theirs, but the loop does more for a
+    connection, before anybody knows whose it is.
 
     What waits is watched by Linux under one descriptor, which is this socket's to whoever watches
     it. Elsewhere everybody who is not gone counts as ready, and the system's queue is where they
@@ -58,7 +60,7 @@ class Listener(socket.socket):
         most = settings.handshakes if tls else settings.connections
         each = settings.address_handshakes if tls else settings.address_connections
         self._beginnings = Beginnings(most if behind_proxy else each, most)
-        self._ready = Ready(settings.connections)
+        self._ready = Ready(settings.connections, REST if hasattr(select, "epoll") else 0)
         self._rest: int | None = None  # that may be handed over in this round, once it has begun
         self._watch: Watch | None = None
 
@@ -81,6 +83,7 @@ class Listener(socket.socket):
         """As any socket does; BlockingIOError, as where there is none, after each few."""
         if self._rest is None:
             self._look()
+            self._ready.begin_round()
             self._rest = AT_ONCE
         comer = self._ready.next() if self._rest else None
         if comer is None:
@@ -100,8 +103,7 @@ class Listener(socket.socket):
     def close(self) -> None:
         """As any socket does; who waits is closed, too."""
         self._beginnings.end_before(math.inf)
-        while comer := self._ready.next():
-            comer.socket.close()
+        self._ready.clear()
         if self._watch is not None:
             self._watch.close()
             self._watch = None
