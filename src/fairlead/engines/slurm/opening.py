@@ -51,7 +51,7 @@ def open_slurm(
     from fairlead.engines.slurm.orderer import Orderer
 
     orderer = Orderer(
-        every, ask, cluster_name, budget=_granted, partition=partition, identity=identity
+        every, ask, cluster_name, budget=_build_budget, partition=partition, identity=identity
     )
     return orderer, _warnings_of(orderer, mode, partition)
 
@@ -63,7 +63,7 @@ def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[st
     picture = parse(ask(optional=False))
     said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
     if mode == "order":
-        _granted()
+        _build_budget()
     if partition is not None:
         from fairlead.engines.slurm.placing.nodes import check_partition
 
@@ -111,7 +111,7 @@ def _warnings_of(engine: Observer | Placer, mode: str, partition: str | None) ->
         return []
 
 
-def _granted() -> Budget:
+def _build_budget() -> Budget:
     """Requests for an order. Raises EngineError, and InputError where the queue has none."""
     from fairlead.engines.slurm.budget import Budget, budget_for
 

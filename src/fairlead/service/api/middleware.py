@@ -67,7 +67,7 @@ class Middleware:
             scope["scheme"] = "https"  # what the client speaks with the proxy
 
         if self.api.telemetry is not None:
-            send = self._traced(scope, send, self.api.telemetry)
+            send = self._trace(scope, send, self.api.telemetry)
         began = self.api.clock()
 
         async def sent(message: Message) -> None:
@@ -99,7 +99,7 @@ class Middleware:
             return
         await self.app(scope, receive, send)
 
-    def _traced(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
+    def _trace(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
         """Sends the same, and tells of the request once its answer has ended."""
         began, status = self.api.wall(), 0
         parents = [value for name, value in scope["headers"] if name == HEADER.encode()]

@@ -40,7 +40,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     caller = request.caller
     if caller.role is Role.VIEWER:
         refuse(Wrong.FORBIDDEN, "a viewer submits no jobs")
-    jobs = tuple(_owned(job, caller) for job in request.jobs)
+    jobs = tuple(_with_tenant(job, caller) for job in request.jobs)
     if not jobs:
         refuse(Wrong.INPUT, "there is no job", "write at least one")
     strangers = _strangers(step, jobs, caller)
@@ -122,7 +122,7 @@ def _of_simulations(jobs: Iterable[Job]) -> tuple[Warned, ...]:
     return tuple(found)
 
 
-def _owned(job: Job, caller: Caller) -> Job:
+def _with_tenant(job: Job, caller: Caller) -> Job:
     """The job of the caller's tenant, if it names none."""
     if job.tenant is not None or caller.role is not Role.TENANT:
         return job

@@ -16,18 +16,18 @@ from dataclasses import replace
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.observing import Apart, Part, SeenJob, View
 from fairlead.engines.slurm.lying import nodes_of
-from fairlead.engines.slurm.placing.batch import claimed
+from fairlead.engines.slurm.placing.batch import attempt_of_comment
 from fairlead.engines.slurm.placing.given import Given
 from fairlead.engines.slurm.placing.marks import (
     Key,
     as_asked,
-    called,
     key_of,
     mark_of,
     number_of,
     pin,
     put_back,
     released_by_another,
+    slurm_id,
 )
 from fairlead.engines.slurm.placing.nodes import Amounts, still_waits
 from fairlead.engines.slurm.placing.others import UNHELD, Others
@@ -205,7 +205,7 @@ class Adopted:
                     continue
                 room -= bool(job.which)
                 given.sent, given.as_ = self._clock(), as_asked(job)
-                pins[called(key)] = pin(key, given.as_, given.machines, self._identity)
+                pins[slurm_id(key)] = pin(key, given.as_, given.machines, self._identity)
             elif (
                 given.told != self._readings
                 and job.priority
@@ -214,7 +214,7 @@ class Adopted:
             ):
                 # One that runs, too: where Slurm gives it back to the queue, it waits for its turn.
                 given.told = self._readings
-                found.append(f"uhold {called(key)}")
+                found.append(f"uhold {slurm_id(key)}")
         if self._told != self._readings:
             self._told = self._readings
             found += self._put_back(affords)
@@ -224,7 +224,7 @@ class Adopted:
         """Takes in what Slurm did not let be written: of what was to be released so, another try
         is made after a while."""
         for key, given in list(self._given.items()):
-            if (said := refused.get(called(key))) and not given.started and not given.leaving:
+            if (said := refused.get(slurm_id(key))) and not given.started and not given.leaving:
                 why = f"Slurm does not let it be released ({said})"
                 self._rests[key] = (self._clock() + REST, f"{why}; {AGAIN} {timespan(REST)}")
                 del self._given[key]
@@ -254,7 +254,7 @@ class Adopted:
         shrunk = bool(given.started) and where < placed
         if not (where == placed or shrunk or released):
             self._tell(
-                f"job {called(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
+                f"job {slurm_id(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
                 f" place it: {TAKEN}"
             )
             return False
@@ -263,8 +263,8 @@ class Adopted:
         given.look(job)
         if not where <= placed:
             self._tell(
-                f"job {called(key)} ({job.name}) runs on {job.node_list}, more nodes than Fairlead"
-                f" placed it on: {TAKEN}, beside its share"
+                f"job {slurm_id(key)} ({job.name}) runs on {job.node_list}, more nodes than"
+                f" Fairlead placed it on: {TAKEN}, beside its share"
             )
         given.started, given.leaving = given.started or job.started * SECOND, ""
         return True
@@ -290,18 +290,18 @@ class Adopted:
         if not given.leaving and own:
             given.leaving = self._rest(key, job)
         elif not given.leaving and late:
-            given.leaving = self._missed(key, job)
+            given.leaving = self._report_missed(key, job)
         return True
 
-    def _missed(self, key: Key, job: SlurmJob) -> str:
+    def _report_missed(self, key: Key, job: SlurmJob) -> str:
         """Says that it does not start."""
         why = f"it does not start on its node (Slurm says {job.reason or 'nothing'})"
-        self._tell(f"job {called(key)} ({job.name}): {why}")
+        self._tell(f"job {slurm_id(key)} ({job.name}): {why}")
         return why
 
     def _rest(self, key: Key, job: SlurmJob) -> str:
         """The same, for a reason of Slurm's own that may last: it has no turn for a while."""
-        why = f"{self._missed(key, job)}; {AGAIN} {timespan(REST)}"
+        why = f"{self._report_missed(key, job)}; {AGAIN} {timespan(REST)}"
         self._rests[key] = (self._clock() + REST, why)
         return why
 
@@ -361,7 +361,7 @@ class Adopted:
         )
 
     def _is_theirs(self, job: SlurmJob) -> bool:
-        ours = claimed(job.comment, self._identity) is not None
+        ours = attempt_of_comment(job.comment, self._identity) is not None
         return job.partitions == (self._partition,) and not ours
 
     def _as_asked(self, job: SlurmJob) -> SlurmJob:

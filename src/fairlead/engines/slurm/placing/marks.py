@@ -37,7 +37,7 @@ def key_of(assignment: Assignment) -> Key:
     return number_of(assignment.name), assignment.part or ""
 
 
-def called(key: Key) -> str:
+def slurm_id(key: Key) -> str:
     """A job or an element as `scontrol` names it."""
     return f"{key[0]}_{key[1]}" if key[1] else str(key[0])
 
@@ -77,7 +77,7 @@ def pin(key: Key, job: SlurmJob, machines: Sequence[str], engine: str) -> str:
     """The line by which a job, as it was asked for, goes to these machines and no others once it
     is released: where its user set a most, Slurm would take as many nodes as it may."""
     nodes = list(Counter(machines))
-    words = [f"update JobId={called(key)}", f"ReqNodeList={','.join(nodes)}"]
+    words = [f"update JobId={slurm_id(key)}", f"ReqNodeList={','.join(nodes)}"]
     asked = job.required
     if job.most_nodes not in (0, job.nodes):
         words.append(f"NumNodes={len(nodes)}-{len(nodes)}")
@@ -106,5 +106,5 @@ def put_back(key: Key, job: SlurmJob) -> list[str]:
         return []
     else:
         rest = f"NumNodes={least}-{most}"
-    back = f"update JobId={called(key)} ReqNodeList={mark['nodes']} {rest}"
-    return [*(f"{word} {called(key)}" for word in held), back]
+    back = f"update JobId={slurm_id(key)} ReqNodeList={mark['nodes']} {rest}"
+    return [*(f"{word} {slurm_id(key)}" for word in held), back]

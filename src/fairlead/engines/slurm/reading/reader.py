@@ -26,7 +26,7 @@ Ask = Callable[[bool], dict[str, str]]
 """Slurm's outputs by the names of their files; with those that are seldom read, or without."""
 
 
-def spent() -> float:
+def processor_time() -> float:
     """Seconds of processor time of this thread, and of commands that ended."""
     commands = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.thread_time() + commands.ru_utime + commands.ru_stime
