@@ -39,9 +39,10 @@ class Holding(Protocol):
 
 
 async def receive(request: Request, api: Holding, who: str, most: int) -> bytes:
-    """The body, of `most` bytes at most. Raises RefusalError, also where who sends it, or all
-    together, send too much at this moment."""
+    """The body, of `most` bytes at most, and no more than all bodies of one may have. Raises
+    RefusalError, also where who sends it, or all together, send too much at this moment."""
     settings, held = api.settings, api.held
+    most = min(most, settings.tenant_bodies_bytes, settings.bodies_bytes)
     said = request.headers.get("content-length", "0")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusalError(
