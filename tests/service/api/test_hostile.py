@@ -185,6 +185,22 @@ def test_one_tenant_does_not_take_the_room_of_all_bodies() -> None:
         assert stage.ask("POST", "/v1/jobs", "sales", body=b"x" * 500).status == 400
 
 
+def test_a_body_counts_until_its_request_is_answered() -> None:
+    with Stage(settings=ApiSettings(threads=False)) as stage:
+        held = list[dict[str, int]]()
+        step = stage.service.step
+
+        def seen(*words: Any, **more: Any) -> Any:
+            held.append(dict(stage.app.api.held))
+            return step(*words, **more)
+
+        stage.service.step = seen  # type: ignore[method-assign]  # what the loop does of it
+        body = json.dumps({"jobs": [job("j", "vision")]}).encode()
+        assert stage.ask("POST", "/v1/jobs", "vision", body=body).status == 201
+        assert held == [{"tenant vision": len(body)}]
+        assert not stage.app.api.held
+
+
 @pytest.mark.parametrize("limit", ["tenant_bodies_bytes", "bodies_bytes"])
 def test_a_body_that_never_has_room_is_not_told_to_wait(limit: str) -> None:
     with Stage(settings=ApiSettings(threads=False, **{limit: 1000})) as stage:
