@@ -17,11 +17,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from fairlead.simulation.workload import Floats, Ints
-from fairlead.simulation.workloads.first_hour_file import (
-    BEGIN,
-    FirstHour,
-    read_first_hour,
-)
+from fairlead.simulation.workloads.first_hour_file import BEGIN, FirstHour, read_first_hour
 
 SOURCE = (
     "clusterdata-2011-2 by John Wilkes and Charles Reiss, Google, CC-BY 4.0: the tasks submitted "

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.check import check, found_mistakes, with_implied_tenants
+from fairlead.model.check import check, collect_mistakes, with_implied_tenants
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
@@ -25,7 +25,7 @@ def sentences(
     machines: Sequence[Machine] = MACHINES,
     devices: Sequence[str] = (),
 ) -> list[str]:
-    return [str(each) for each in found_mistakes(Cluster(machines, tenants, devices), jobs)]
+    return [str(each) for each in collect_mistakes(Cluster(machines, tenants, devices), jobs)]
 
 
 def job(name: str = "j", **fields: Any) -> Job:

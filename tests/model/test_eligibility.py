@@ -6,16 +6,10 @@ from fractions import Fraction
 
 from hypothesis import given
 
-from fairlead.model.eligibility import (
-    eligibility,
-    excluded,
-    excluded_by,
-    holds,
-    may_use,
-)
+from fairlead.model.eligibility import eligibility, excluded, excluded_by, holds, may_use
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.never import nowhere
+from fairlead.model.never import why_never
 from fairlead.model.shares import Nowhere
 from tests.model.draw import inputs
 from tests.reference.scales import can_never_run
@@ -26,6 +20,11 @@ CLUSTER = Cluster(
         *(Machine(f"b{n}", {"cpu": 8}, {"zone": "west"}) for n in range(2)),
     ]
 )
+
+
+def nowhere(cluster: Cluster, job: Job) -> Nowhere | None:
+    """Why the job can never run; None if it can."""
+    return why_never(cluster, (job,)).get(job.name)
 
 
 def test_every_part_that_excludes_a_machine_is_counted() -> None:

@@ -16,7 +16,7 @@ from fairlead.model.errors import InputError, Mistake, Place
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.model.times import read_duration, written_duration
+from fairlead.model.times import read_duration, write_duration
 from fairlead.model.values import FrozenMap
 
 
@@ -185,7 +185,7 @@ def test_all_mistakes_of_a_value_are_reported_together(make: Callable[[], object
 )
 def test_durations(text: str, seconds: Fraction) -> None:
     assert read_duration(text) == seconds
-    assert read_duration(written_duration(Fraction(seconds))) == seconds
+    assert read_duration(write_duration(Fraction(seconds))) == seconds
 
 
 def test_a_mistake_is_one_sentence_with_its_place() -> None:

@@ -21,14 +21,7 @@ from fairlead.scheduling.transitions import (
 )
 from tests.reference.online import Decider
 from tests.reference.online_line import drop_idle, review
-from tests.reference.online_state import (
-    UNLIMITED,
-    PlainJob,
-    PlainMachine,
-    PlainTask,
-    Told,
-    World,
-)
+from tests.reference.online_state import UNLIMITED, PlainJob, PlainMachine, PlainTask, Told, World
 
 MICRO = 10**6
 

@@ -109,14 +109,14 @@ def test_small_adversarial_instances_agree_with_the_reference(case: Instance) ->
 
 def test_larger_random_instances_agree_with_the_reference(cases: int) -> None:
     known = POLICIES["tsf"]
-    for seed in range(5 * cases):
+    for seed in range(3 * cases):
         cluster, jobs = instance(Random(seed), Kind(machines=9, jobs=14))
         right = exact_shares(cluster, jobs, known.scale)
         compare(exactly(cluster, jobs, "tsf"), right, known, seed)
 
 
 def test_coalesced_and_uncoalesced_filling_agree(cases: int) -> None:
-    for seed in range(15 * cases):
+    for seed in range(8 * cases):
         cluster, jobs = instance(Random(seed), Kind(pools=False, machines=6, jobs=12))
         problem = compile_problem(cluster, jobs)
         assert exact_tasks(problem) == exact_tasks(problem, merge=False), seed

@@ -23,22 +23,10 @@ from fairlead.service.journal.entry import (
     Store,
     TakenJournalError,
 )
-from fairlead.service.loop import (
-    commit as committing,
-)
-from fairlead.service.loop import (
-    engine_link as reach,
-)
-from fairlead.service.loop import (
-    intake as taking,
-)
-from fairlead.service.loop import (
-    loop,
-    machines,
-    operations,
-    reports,
-    submitting,
-)
+from fairlead.service.loop import commit as committing
+from fairlead.service.loop import engine_link as reach
+from fairlead.service.loop import intake as taking
+from fairlead.service.loop import loop, machines, operations, reports, submitting
 from fairlead.service.loop.commit import Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink
 from fairlead.service.loop.loop import Service

@@ -84,7 +84,6 @@ class Outcome:
 
     @property
     def whole(self) -> bool:
-        """Are tasks whole?"""
         return self.allocation.tasks is Tasks.WHOLE
 
     @property

@@ -155,7 +155,6 @@ def _run_with_extras(words: list[str]) -> int:
 
 
 def run(words: list[str]) -> int:
-    """Finds the command and runs it."""
     while words and words[0] == "--debug":
         words = words[1:]
     if not words or words[0] in ("-h", "--help", "help"):
@@ -192,7 +191,6 @@ def run(words: list[str]) -> int:
 
 
 def parser_of(name: str) -> tuple[Parser, ModuleType]:
-    """The parser of a command, and its module."""
     summary = COMMANDS[name]
     command = import_module(f"fairlead.cli.commands.{FILES.get(name, name)}")
     parser = Parser(

@@ -342,7 +342,6 @@ def _tree(answer: httpx2.Response, place: Place, good: tuple[int, ...] = ()) -> 
 
 
 def error_of(status: int, tree: object, place: Place) -> ServiceError:
-    """The error that an answer means."""
     mistakes = _mistakes_in(tree)
     text = "; ".join(map(str, mistakes))
     if status == 401 and place.login is not None:

@@ -7,7 +7,8 @@ journal holds it. Until then the engine repeats it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -25,6 +26,15 @@ MOST_OUTPUT = 256 * 2**20
 class EngineError(FairleadError):
     """The engine cannot be reached, or failed, as a whole. What was asked may or may not have been
     done: everything asked of an engine may be asked again."""
+
+
+@contextmanager
+def disk_trouble() -> Iterator[None]:
+    """A disk that is full or broken is the engine's failure."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(f"the state folder cannot be used: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, order=True)

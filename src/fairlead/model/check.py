@@ -39,11 +39,9 @@ class Mistaken:
     jobs: tuple[Job, ...] = ()
 
     def any(self, kind: str) -> bool:
-        """Is anything of this kind missing?"""
         return kind in self.kinds or any(known == kind for known, _ in self.names)
 
     def called(self, kind: str) -> set[str]:
-        """The names of what is missing of this kind."""
         return {name for known, name in self.names if known == kind}
 
     def may_be(self, kind: str, name: str) -> bool:
@@ -64,10 +62,10 @@ def with_implied_tenants(cluster: Cluster, jobs: Sequence[Job]) -> Cluster:
 def check(cluster: Cluster, jobs: Sequence[Job]) -> None:
     """Raises InputError with everything that is wrong between these values, and returns nothing
     where they can be shared."""
-    found_mistakes(cluster, jobs).report()
+    collect_mistakes(cluster, jobs).report()
 
 
-def found_mistakes(
+def collect_mistakes(
     cluster: Cluster, jobs: Sequence[Job], mistaken: Mistaken | None = None
 ) -> Mistakes:
     """Everything that is wrong between these values."""

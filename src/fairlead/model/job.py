@@ -7,14 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlead.model.command import (
-    Command,
-    call_of,
-    command_of,
-    environment,
-    folder,
-    retries_of,
-)
+from fairlead.model.command import Command, call_of, command_of, environment, folder, retries_of
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import expand_all

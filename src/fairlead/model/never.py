@@ -25,7 +25,6 @@ Limits = Mapping[str, tuple[Tenant, ...]]
 
 
 def never_run(cluster: Cluster, jobs: Sequence[Job]) -> frozenset[str]:
-    """The names of the jobs that can never run."""
     look = _Look(cluster, jobs)
     return frozenset(job.name for number, job in enumerate(jobs) if look.never(number, job))
 
@@ -44,11 +43,6 @@ def why_never(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, Nowhere]:
                 known[key] = look.reason(number, job, limits)
             found[job.name] = known[key]
     return found
-
-
-def nowhere(cluster: Cluster, job: Job) -> Nowhere | None:
-    """Why the job can never run, counted; None if it can."""
-    return why_never(cluster, (job,)).get(job.name)
 
 
 class _Look:

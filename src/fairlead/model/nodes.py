@@ -173,7 +173,6 @@ class Source:
         self._merged: dict[int, dict[str, Node]] = {}
 
     def place(self, node: Node) -> Place:
-        """The place at which the node begins."""
         return Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def wrong(self, node: Node, about: About, what: str, right: str = "") -> None:
@@ -361,7 +360,6 @@ def is_plain(node: Node) -> bool:
 
 
 def node_in_words(node: Node) -> str:
-    """Names the node in a sentence."""
     if isinstance(node, ScalarNode):
         return f'"{node.value[:60]}"' if not is_null(node) else "nothing"
     if node.tag not in (_SEQUENCE, _MAPPING):

@@ -12,7 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine, number_label
 from fairlead.model.quantity import write_plain
 from fairlead.model.tenant import Tenant
-from fairlead.model.times import written_times
+from fairlead.model.times import write_times
 
 Plain = dict[str, Any]
 """A tree of dicts, lists, texts, numbers, true and false. Exact amounts are texts in it."""
@@ -55,7 +55,7 @@ def plain_job(job: Job) -> Plain:
             tree[name] = str(getattr(job, name))
     for name in ("duration", "every"):
         if getattr(job, name) is not None:
-            tree[name] = written_times(getattr(job, name))
+            tree[name] = write_times(getattr(job, name))
     if job.repeat is not None:
         tree["repeat"] = job.repeat
     for name in ("prefer_for", "arrive", "time_limit"):

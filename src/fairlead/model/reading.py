@@ -9,17 +9,9 @@ from typing import Any
 from yaml.nodes import Node
 
 from fairlead.garbage import not_collecting
-from fairlead.model.check import Mistaken, found_mistakes, with_implied_tenants
+from fairlead.model.check import Mistaken, collect_mistakes, with_implied_tenants
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
-from fairlead.model.fields import (
-    ELSEWHERE,
-    JOB,
-    MACHINE,
-    SECTIONS,
-    SUBMITTED_JOB,
-    TENANT,
-    Kind,
-)
+from fairlead.model.fields import ELSEWHERE, JOB, MACHINE, SECTIONS, SUBMITTED_JOB, TENANT, Kind
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import MOST_NAMES, expand
@@ -81,7 +73,6 @@ def read_submission(
 
 
 def in_order(mistakes: Iterable[Mistake], texts: Sequence[tuple[str, str]]) -> list[Mistake]:
-    """The mistakes in the order of their places in the texts."""
     order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
     return sorted(mistakes, key=lambda mistake: _order(mistake, order))
 
@@ -93,7 +84,7 @@ def _read(texts: Sequence[tuple[str, str]], check: Check) -> tuple[Cluster, tupl
     found = reader.mistakes
     found.extend(
         replace(mistake, place=reader.place(mistake.about))
-        for mistake in (*found_mistakes(cluster, jobs, reader.mistaken()), *check(cluster, jobs))
+        for mistake in (*collect_mistakes(cluster, jobs, reader.mistaken()), *check(cluster, jobs))
     )
     if found:
         raise InputError(in_order(found, texts))
@@ -155,7 +146,6 @@ class _Reader:
         return entry[0].find(entry[1], path) if entry else self.start
 
     def read(self, file: str, text: str) -> None:
-        """Read one more text."""
         self.start = self.start or Place(file, 1, 1)
         before = len(self.mistakes)
         found = documents(file, text, self.mistakes)

@@ -98,7 +98,7 @@ def _seconds(amount: Amount) -> Fraction:
     return exact(match[1]) * SECONDS[match[2]]
 
 
-def written_duration(seconds: Fraction) -> str:
+def write_duration(seconds: Fraction) -> str:
     """The duration as text that reads back to exactly the same."""
     for unit in ("h", "m"):
         if (seconds / SECONDS[unit]).denominator == 1:
@@ -106,7 +106,7 @@ def written_duration(seconds: Fraction) -> str:
     return f"{write_plain(seconds)}s"
 
 
-def written_times(times: Fraction | Times) -> str | dict[str, str]:
+def write_times(times: Fraction | Times) -> str | dict[str, str]:
     """The time or the spread as `read_times` takes it."""
     if isinstance(times, Fraction):
         return f"{write_plain(times)}s"

@@ -181,7 +181,6 @@ def check_use_of_pools(
 
 
 def quoted_ranges(names: Sequence[str] | set[str]) -> str:
-    """Names as a few ranges in quotes."""
     ranges = compress(sorted(names)[:1000])
     text = ", ".join(f'"{part}"' for part in ranges[:3])
     return text if len(ranges) <= 3 and len(names) <= 1000 else f"{text} and more"

@@ -35,7 +35,6 @@ class Chance:
     packings: tuple[Packing, ...]
 
     def tree(self) -> Tree:
-        """As JSON shows it."""
         return {
             "probability": str(self.probability),
             "jobs": dict(self.jobs),
@@ -54,7 +53,6 @@ class Distance:
     bound: float | None
 
     def tree(self) -> Tree:
-        """As JSON shows it."""
         return {
             "tenant": self.tenant,
             "exact": self.exact,

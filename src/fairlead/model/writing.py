@@ -14,7 +14,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.quantity import write_amount, write_plain
 from fairlead.model.tenant import Tenant
-from fairlead.model.times import Times, written_duration
+from fairlead.model.times import Times, write_duration
 from fairlead.model.values import FrozenMap
 
 # Words that YAML takes for something else than text are put in quotes, for other readers' sake.
@@ -85,7 +85,7 @@ def _job(job: Job) -> Iterator[tuple[str, str]]:
     if job.prefer:
         yield "prefer", _quoted(str(job.prefer))
     if job.prefer_for is not None:
-        yield "prefer_for", written_duration(job.prefer_for)
+        yield "prefer_for", write_duration(job.prefer_for)
     if job.gang > 1:
         yield "gang", str(job.gang)
     if job.duration is not None:
@@ -109,7 +109,7 @@ def _execution(job: Job) -> Iterator[tuple[str, str]]:
     if job.cwd is not None:
         yield "cwd", _quoted(job.cwd)
     if job.time_limit is not None:
-        yield "time_limit", written_duration(job.time_limit)
+        yield "time_limit", write_duration(job.time_limit)
     if job.retries is not None:
         yield "retries", str(job.retries)
     if not job.rerunnable:
@@ -131,9 +131,9 @@ def _amounts(amounts: Mapping[str, Fraction]) -> str:
 
 def _times(times: Fraction | Times) -> str:
     if isinstance(times, Fraction):
-        return written_duration(times)
+        return write_duration(times)
     numbers = zip(times.shape.value, times.numbers, strict=True)
-    return _mapping({key: written_duration(number) for key, number in numbers})
+    return _mapping({key: write_duration(number) for key, number in numbers})
 
 
 def _mapping(values: Mapping[str, str]) -> str:

@@ -55,7 +55,6 @@ class Job:
     # Both under the connection's lock.
 
     def accept(self, number: int, results: Results) -> None:
-        """It has its number now."""
         self.number = number
         for end in self.early:
             results.add(end)

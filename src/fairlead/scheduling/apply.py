@@ -49,7 +49,6 @@ _CHANGE = {
 
 
 def refuse(about: About, what: str, right: str = "") -> NoReturn:
-    """Raises InputError."""
     raise InputError(what, right, about=about)
 
 

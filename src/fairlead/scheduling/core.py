@@ -47,7 +47,6 @@ class Core(SlotCore):
 
     @property
     def ids(self) -> Ids:
-        """The names of all slots."""
         return self.book.ids
 
     def apply(self, event: Event) -> None:

@@ -21,13 +21,7 @@ import numpy.typing as npt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
-from fairlead.model.plain import (
-    job_of,
-    machine_of,
-    plain_machine,
-    plain_tenant,
-    tenant_of,
-)
+from fairlead.model.plain import job_of, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
@@ -143,7 +137,6 @@ def take(core: Core) -> Dump:
 
 
 def dump(core: Core) -> bytes:
-    """The core as bytes."""
     return take(core).encode()
 
 

@@ -46,7 +46,6 @@ class SlotCore:
 
     @property
     def state(self) -> State:
-        """The tables of the state."""
         return self.book.state
 
     @property

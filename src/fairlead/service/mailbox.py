@@ -76,7 +76,6 @@ class Mailbox(Generic[S]):
         return await asyncio.wrap_future(self._ask_to_read(function))
 
     def waiting(self) -> int:
-        """The number of requests that wait."""
         return len(self._requests)
 
     def close(self) -> None:
@@ -87,7 +86,6 @@ class Mailbox(Generic[S]):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
         return self._closed
 
     def wake(self) -> None:

@@ -133,11 +133,9 @@ class Metrics:
         return _around(self._histograms[what])
 
     def count(self, what: Counted, /, times: int = 1) -> None:
-        """That happened, so many times."""
         self._counters[what].inc(times)
 
     def count_entries(self, entries: Sequence[Entry]) -> None:
-        """Entries that are durable."""
         for entry in entries:
             if entry.kind in _ENDS:
                 self._ends.labels(_ENDS[entry.kind]).inc()

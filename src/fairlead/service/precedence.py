@@ -27,7 +27,6 @@ class Ahead:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is any now."""
         return self._many > 0
 
     @contextmanager
@@ -64,7 +63,6 @@ class Precedence:
         self.answers, self.rounds = Ahead(), Ahead()
 
     def long_work(self) -> LongWork:
-        """Long work begins."""
         return LongWork(self.answers, self.rounds)
 
 

@@ -52,7 +52,6 @@ def make(name: str, draw: Callable[[int], bytes] = secrets.token_bytes) -> Secre
 
 
 def hashed(salt: str, secret: str) -> str:
-    """The salted hash of a secret."""
     return hashlib.sha256(f"{salt}:{secret}".encode(errors="surrogatepass")).hexdigest()
 
 

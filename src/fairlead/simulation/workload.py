@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +119,38 @@ class JobBatch:
 
     def __len__(self) -> int:
         return len(self.submit)
+
+
+def plain_batch(
+    submit: Ints,
+    demand: Ints,
+    tasks: Ints,
+    durations: Ints,
+    *,
+    names: tuple[str, ...] | None = None,
+    first: Ints | None = None,
+    tenant: Ints | None = None,
+    needs: Words | None = None,
+    spread: Bools | None = None,
+    gang: Ints | None = None,
+    **more: Any,
+) -> JobBatch:
+    """Jobs of which only what is said is special: else each is its own tenant, may use every
+    machine, has one duration, no gang, and does not spread."""
+    count = len(submit)
+    return JobBatch(
+        names=names,
+        submit=submit,
+        demand=demand,
+        tasks=tasks,
+        durations=durations,
+        first=np.arange(count + 1, dtype=np.int64) if first is None else first,
+        tenant=np.full(count, -1, dtype=np.int64) if tenant is None else tenant,
+        needs=np.zeros((count, 0), dtype=np.uint64) if needs is None else needs,
+        spread=np.zeros(count, dtype=np.bool_) if spread is None else spread,
+        gang=np.ones(count, dtype=np.int64) if gang is None else gang,
+        **more,
+    )
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,6 @@ def share(
 
 
 def tasks(found: Allocation) -> list[float]:
-    """The tasks of each job, in order."""
     return [job.tasks for job in found.jobs]
 
 

@@ -41,7 +41,6 @@ class Row:
     numbers: tuple[float, ...] = ()
 
     def tree(self) -> dict[str, object]:
-        """The row as `--json` has it."""
         return {
             "claim": self.claim,
             "paper": self.paper,

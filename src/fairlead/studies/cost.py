@@ -28,7 +28,6 @@ class Cost:
 
     @property
     def words(self) -> str:
-        """Both, as a page has them."""
         return f"{duration(self.clock)}, and {duration(self.processors)} of processors"
 
     def tree(self) -> dict[str, float]:
@@ -66,7 +65,6 @@ class Meter:
         return everywhere
 
     def cost(self) -> Cost:
-        """The cost until now."""
         here = processor_seconds() - self._here
         return Cost(time.perf_counter() - self._clock, here + self._elsewhere)
 

@@ -25,7 +25,6 @@ DONE = "study.json"
 
 
 def tree(study: Study, rows: tuple[Row, ...]) -> dict[str, object]:
-    """The rows as `--json` has them."""
     return {"schema": SCHEMA, "study": study.name, "rows": [row.tree() for row in rows]}
 
 
@@ -80,7 +79,6 @@ def as_csv(table: Table) -> str:
 
 
 def as_parquet(table: Table) -> bytes:
-    """The table as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet
 

@@ -22,7 +22,6 @@ WORDS = {
 
 
 def page(study: Study, found: Findings, *, quick: bool, cost: Cost) -> str:
-    """The page of one study."""
     lines = [f"# {heading(study)}", "", study.shows, ""]
     for picture in found.pictures:
         lines += [f"![{picture.title}]({picture.name}.png)", "", f"*{picture.caption}*", ""]

@@ -12,15 +12,8 @@ from fairlead.model.values import FrozenMap
 from fairlead.scheduling.state.terms import Listed
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import Kept
-from fairlead.simulation.workload import Ints, JobBatch, Resource, Workload, always_there
-from fairlead.simulation.workloads.draws import (
-    SECOND,
-    Shape,
-    Stream,
-    Times,
-    microseconds,
-    numbers,
-)
+from fairlead.simulation.workload import Ints, Resource, Workload, always_there, plain_batch
+from fairlead.simulation.workloads.draws import SECOND, Shape, Stream, Times, microseconds, numbers
 
 VARIED = Times(Shape.UNIFORM, vary=0.2)
 """Task times of TSF's experiments: within 20% of the mean."""
@@ -58,15 +51,13 @@ def workload(
         for at, job in enumerate(jobs)
     ]
     needs = [0 if job.on is None else 1 << lists.index(job.on) for job in jobs]
-    batch = JobBatch(
+    batch = plain_batch(
         names=tuple(job.name for job in jobs),
         submit=microseconds(np.array([job.start for job in jobs])),
         tenant=np.array([-1 if job.tenant is None else tenants.index(job.tenant) for job in jobs]),
         demand=np.array([job.demand for job in jobs]),
         tasks=np.array([job.tasks for job in jobs]),
         needs=np.array(needs, np.uint64)[:, None],
-        spread=np.zeros(len(jobs), np.bool_),
-        gang=np.ones(len(jobs), np.int64),
         durations=np.concatenate(durations),
         first=np.concatenate([[0], np.cumsum([len(times) for times in durations])]),
     )

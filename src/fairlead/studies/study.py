@@ -26,7 +26,6 @@ class Table:
 
     @staticmethod
     def of_rows(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-        """The table of these rows."""
         return Table(name, {key: [row[at] for row in rows] for at, key in enumerate(header)})
 
 

@@ -19,11 +19,10 @@ class Access(Enum):
 
 @dataclass(frozen=True)
 class Route:
-    """A method and an address, with `{…}` where names and numbers stand."""
+    """`at` is a method and an address, with `{…}` where names and numbers stand."""
 
     name: str
-    method: str
-    path: str
+    at: str
     access: Access
     summary: str
     answer: type[ResponseBody] | None = None  # None: not JSON, `media` says what
@@ -32,6 +31,14 @@ class Route:
     status: int = 200
     media: str = "application/json"
     owned: str | None = None  # by the owner of the `job` in the path, of the jobs in the `body`
+
+    @property
+    def method(self) -> str:
+        return self.at.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        return self.at.partition(" ")[2]
 
 
 STREAM = "text/event-stream"

@@ -17,14 +17,7 @@ from fairlead.wire.fairness import Shares, WhyAnswer
 from fairlead.wire.jobs import JobDetail, Jobs, Submitted
 from fairlead.wire.machines import Machines
 from fairlead.wire.tenants import Tenants
-from tests.cli.live.place import (
-    PATIENCE,
-    Served,
-    Terminal,
-    column,
-    names,
-    until,
-)
+from tests.cli.live.place import PATIENCE, Served, Terminal, column, names, until
 
 ENDLESS = ("--", "sleep", "1000")
 

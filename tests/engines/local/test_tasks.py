@@ -15,15 +15,7 @@ from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.records import parse
 from fairlead.engines.people import CannotRunError, person
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
-from tests.engines.local.bed import (
-    LocalBed,
-    assign,
-    claimed,
-    fixture_bed,
-    of,
-    opened,
-    shim_of,
-)
+from tests.engines.local.bed import LocalBed, assign, claimed, fixture_bed, of, opened, shim_of
 
 __all__ = ["fixture_bed"]
 

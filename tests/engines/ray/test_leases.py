@@ -16,14 +16,7 @@ import ray
 from ray import cloudpickle
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Stream
-from fairlead.engines.ray.line import (
-    LONGEST,
-    PROOF,
-    WORKER,
-    FarEnd,
-    Reader,
-    to_frame,
-)
+from fairlead.engines.ray.line import LONGEST, PROOF, WORKER, FarEnd, Reader, to_frame
 from tests.engines.contract import end_of, wait
 from tests.engines.ray.ground import RayBed, assign
 from tests.engines.ray.lines import SECRETS, line, soon_read

@@ -10,15 +10,7 @@ from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
-from fairlead.engines.interface import (
-    Assignment,
-    Attempt,
-    Cause,
-    Ended,
-    EngineError,
-    Lost,
-    Started,
-)
+from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Lost, Started
 from fairlead.engines.slurm.placing.placer import Placer
 from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.model.values import FrozenMap

@@ -22,13 +22,7 @@ from fairlead.engines.slurm.budget import A_SECOND, AT_ONCE, Budget, budget_for
 from fairlead.engines.slurm.observer import cluster_name
 from fairlead.engines.slurm.opening import open_slurm
 from fairlead.engines.slurm.orderer import FOREMOST, Orderer
-from fairlead.engines.slurm.ordering import (
-    CLOSEST,
-    SPACE,
-    Factors,
-    factors_for,
-    write_factors,
-)
+from fairlead.engines.slurm.ordering import CLOSEST, SPACE, Factors, factors_for, write_factors
 from fairlead.engines.slurm.reading.commands import ask, load
 from fairlead.model.errors import InputError
 from tests.cli.live.place import until

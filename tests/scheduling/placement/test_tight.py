@@ -59,7 +59,7 @@ def test_a_tight_rule_keeps_what_it_says(name: str, cases: int) -> None:
     scarce = getattr(page, "SCARCE", False)
     for resources in (1, 2, 4):
         state = State([0] * resources)
-        for _ in range(100 * cases):
+        for _ in range(50 * cases):
             need = random.integers(0, 4, resources) * random.integers(1, 9)
             need[random.integers(resources)] += 1
             capacity = 2 * need + random.integers(0, 60, resources)

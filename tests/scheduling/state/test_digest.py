@@ -7,7 +7,7 @@ from functools import cache
 from tests.scheduling.agreement import core_refuses, make_core
 from tests.scheduling.draw import Case, draw
 
-SEEDS = range(8)
+SEEDS = range(4)
 
 
 @cache

@@ -14,10 +14,10 @@ from fairlead.service.api.neighbours.places import Owners
 from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.routes.jobs import (
     Row,
+    encode_cancelled,
     encode_page,
+    encode_submitted,
     to_wire,
-    written_cancelled,
-    written_submitted,
 )
 from fairlead.service.mailbox import Mailbox
 from fairlead.service.requests import SubmittedJobs, Warned
@@ -220,11 +220,11 @@ def test_what_became_of_a_change_is_written_as_its_model_would_write_it(again: b
         forgotten=["c"],
     )
     accepted = SubmittedJobs((1, 2, 3), ("a", "b", "c"), again=again, warnings=said)
-    assert written_submitted(ROWS, accepted, ["c"]) == submitted.model_dump_json().encode()
+    assert encode_submitted(ROWS, accepted, ["c"]) == submitted.model_dump_json().encode()
     cancelled = Cancelled(
         jobs=[CancelledJob(**to_wire(row).model_dump(), changed=row.id == 2) for row in ROWS]
     )
-    assert written_cancelled(ROWS, {2}) == cancelled.model_dump_json().encode()
+    assert encode_cancelled(ROWS, {2}) == cancelled.model_dump_json().encode()
 
 
 def test_what_is_read_for_a_moment_wakes_nobody_while_the_loop_waits() -> None:

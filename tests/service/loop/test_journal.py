@@ -24,15 +24,7 @@ from fairlead.service.records.book import Records
 from fairlead.service.recovery.core_fold import DisagreementError
 from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.snapshots import load, take
-from fairlead.service.requests import (
-    CancelJob,
-    Done,
-    MakeToken,
-    Refused,
-    Role,
-    SubmitJobs,
-    Wrong,
-)
+from fairlead.service.requests import CancelJob, Done, MakeToken, Refused, Role, SubmitJobs, Wrong
 from fairlead.service.settings import Retention, Settings
 from tests.engines.fake import Call, FakeEngine
 from tests.engines.world import Fate

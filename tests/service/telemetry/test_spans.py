@@ -12,8 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from fairlead.service.telemetry import telemetry as module
 from fairlead.service.telemetry.happenings import AskWaiting
-from fairlead.service.telemetry.lasting_ids import ids_of
-from fairlead.service.telemetry.spans import MOST_JOBS, Spans
+from fairlead.service.telemetry.spans import MOST_JOBS, Spans, ids_of
 from fairlead.service.telemetry.telemetry import Telemetry, look
 from fairlead.wire.trace import Parent, parent_of
 from tests.engines.world import Fate, Fates, lasting

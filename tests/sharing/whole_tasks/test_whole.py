@@ -30,7 +30,7 @@ SPECS = {"cmmf": "cmmf(a)", "kdf": "kdf(k=2)", "slots": "slots"}
 @pytest.mark.parametrize("policy", [*policy_names(), *mechanism_names()])
 def test_every_policy_gives_whole_tasks_that_leave_no_room(policy: str, cases: int) -> None:
     tried = 0
-    for seed in range(15 * cases):
+    for seed in range(10 * cases):
         cluster, jobs = drawn(seed, Draw(finite=True, limits=seed % 2 == 0))
         try:
             answer = allocate(cluster, jobs, SPECS.get(policy, policy), "whole")
@@ -57,7 +57,7 @@ def test_every_policy_gives_whole_tasks_that_leave_no_room(policy: str, cases: i
 @pytest.mark.parametrize("policy", ["tsf", "cdrf", "drfh", "per-machine-drf", "market"])
 def test_nobody_is_further_below_its_exact_share_than_its_bound(policy: str, cases: int) -> None:
     some = 0
-    for seed in range(15 * cases):
+    for seed in range(10 * cases):
         what = Draw(finite=seed % 2 == 0, limits=seed % 3 == 0, tree=seed % 5 == 0, weights=True)
         cluster, jobs = drawn(seed, what)
         answer = allocate(cluster, jobs, policy, "whole")
@@ -113,7 +113,7 @@ def test_choosys_figure_1_in_whole_machines() -> None:
 
 
 def test_the_flow_is_lexicographically_max_min(cases: int) -> None:
-    for seed in range(200 * cases):
+    for seed in range(100 * cases):
         draw = np.random.default_rng(seed)
         jobs, classes = draw.integers(1, 5), draw.integers(1, 4)
         most_on = draw.integers(0, 4, (jobs, classes)) * (draw.random((jobs, classes)) < 0.7)
@@ -153,7 +153,7 @@ def test_giving_out_goes_to_the_least_share_first() -> None:
 @pytest.mark.parametrize("name", whole_names())
 def test_every_whole_mechanism_fits_and_says_what_it_is(name: str, cases: int) -> None:
     assert describe_whole(name)[1]
-    for seed in range(15 * cases):
+    for seed in range(10 * cases):
         cluster, jobs = drawn(seed)
         answer = allocate(cluster, jobs, name)
         assert answer.tasks is Tasks.WHOLE

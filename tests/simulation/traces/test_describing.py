@@ -14,8 +14,7 @@ from fairlead.model.machine import label_values
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.traces.build import in_batches
-from fairlead.simulation.traces.describing import PERCENTS, STEPS, Description, describe
-from fairlead.simulation.traces.percentiles import Counted
+from fairlead.simulation.traces.describing import PERCENTS, STEPS, Counted, Description, describe
 from fairlead.simulation.workload import JobBatch, MachineTable, Resource, Workload
 from tests.simulation.traces.same import jobs_of
 
@@ -212,4 +211,3 @@ def test_percentiles_are_nearest_ranks(pairs: list[tuple[int, int]], percents: l
     values: list[float] = [value for value, count in pairs for _ in range(count)]
     wanted = [percentile(values, percent) for percent in percents] if values else None
     assert counted.percentiles(percents) == wanted
-    assert counted.distinct() == len(set(values))

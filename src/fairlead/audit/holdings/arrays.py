@@ -119,7 +119,6 @@ class Held:
         return self._where[1]
 
     def runs(self, job: int) -> Fraction:
-        """The tasks that a job runs."""
         return self.numbers.tasks[self.seen.names[job]]
 
     def need(self, job: int) -> list[int]:
@@ -179,7 +178,6 @@ class Held:
 
 
 def hold(outcome: Outcome) -> Held:
-    """The outcome in arrays."""
     given, allocation = outcome.input, outcome.allocation
     cluster = with_implied_tenants(given.cluster, given.jobs)
     seen = see(cluster, given.jobs)

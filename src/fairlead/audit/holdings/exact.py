@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 
 from fairlead.audit.holdings.arrays import Held, Party
@@ -65,12 +66,22 @@ def containers(held: Held, party: Party, drawn: Drawn) -> Has:
 
 def machines(held: Held, part: Fraction, count: Floats) -> Has:
     """A part of each of so many machines of every class."""
+    one = tuple(tuple(map(int, row)) for row in held.classes.one.tolist())
+    return _part_of_each(one, tuple(map(int, count.tolist())), part, whole=bool(held.drawn))
+
+
+@lru_cache(maxsize=16)  # hundreds of tenants of one weight are asked about one after the other
+def _part_of_each(
+    one: tuple[tuple[int, ...], ...], count: tuple[int, ...], part: Fraction, *, whole: bool
+) -> Has:
     found = []
-    for at, number in enumerate(map(int, count.tolist())):
+    for at, number in enumerate(count):
         if number:
-            one = (Fraction(int(each)) * part for each in held.classes.one[at])
-            amount = tuple((Fraction(floor(a)) if held.drawn else a) * number for a in one)
-            rooms = Fraction(number) if held.drawn else None
+            amount = tuple(
+                (Fraction(floor(each * part)) if whole else each * part) * number
+                for each in one[at]
+            )
+            rooms = Fraction(number) if whole else None
             found.append(Entry(at, amount, Fraction(number), rooms))
     return tuple(found)
 

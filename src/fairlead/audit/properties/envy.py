@@ -276,11 +276,7 @@ def _scale(held: Held, bundle: Bundles, times: float) -> Bundles:
     return bundle.times(times) if held.ex_ante else bundle.times(times, whole_part)
 
 
-def measure(
-    outcome: Outcome,
-    changed: Outcome | None,  # noqa: ARG001  the property is about no change
-    who: tuple[str, ...],
-) -> Shown | None:
+def measure(outcome: Outcome, _changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
     """The tasks or share that the first could have with the second's holdings, and has."""
     held = hold(outcome)
     place = {party.name: i for i, party in enumerate(held.parties)}

@@ -76,11 +76,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     return holds(NAME, outcome, counts=counts, note=note)
 
 
-def measure(
-    outcome: Outcome,
-    changed: Outcome | None,  # noqa: ARG001  the property is about no change
-    who: tuple[str, ...],
-) -> Shown | None:
+def measure(outcome: Outcome, _changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
     """The tasks that the tenant would run in the better allocation, and those that it runs."""
     held = hold(outcome)
     party = next((each for each in held.parties if (each.name,) == who), None)

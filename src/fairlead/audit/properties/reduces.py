@@ -40,11 +40,7 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
             return violated(name, outcome, found, note=why, counts=counts)
         return holds(name, outcome, note=why, counts=counts)
 
-    def measure(
-        outcome: Outcome,
-        changed: Outcome | None,  # noqa: ARG001  the property is about no change
-        who: tuple[str, ...],
-    ) -> Shown | None:
+    def measure(outcome: Outcome, _changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
         policy, why = simpler(outcome)
         if outcome.whole or policy is None or who[0] not in standing(outcome).tasks:
             return None

@@ -13,9 +13,7 @@ from fairlead.audit.properties import (
     single_resource,
     strategy,
 )
-from fairlead.audit.properties import (
-    useless_machines as useless,
-)
+from fairlead.audit.properties import useless_machines as useless
 from fairlead.audit.properties.base import Property
 
 PROPERTIES: dict[str, Property] = {

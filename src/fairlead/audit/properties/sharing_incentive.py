@@ -67,11 +67,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     return holds(NAME, outcome, note=note, counts=counts)
 
 
-def measure(
-    outcome: Outcome,
-    changed: Outcome | None,  # noqa: ARG001  the property is about no change
-    who: tuple[str, ...],
-) -> Shown | None:
+def measure(outcome: Outcome, _changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
     """The tasks that the tenant could run with what is its own, and those that it runs."""
     held = hold(outcome)
     for own in own_parts(held):

@@ -13,13 +13,7 @@ from fairlead.audit.change import apply
 from fairlead.audit.finding import Change, Finding, Input, Lie, Witness
 from fairlead.audit.holdings.slack import shortfall
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
-from fairlead.audit.properties.base import (
-    Property,
-    not_applicable,
-    not_found,
-    violated,
-    witness_of,
-)
+from fairlead.audit.properties.base import Property, not_applicable, not_found, violated, witness_of
 from fairlead.audit.properties.strategy_least import choose, least, room_for
 from fairlead.audit.properties.strategy_lies import (
     Claimed,

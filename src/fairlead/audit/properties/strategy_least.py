@@ -12,13 +12,13 @@ from fairlead.audit.properties.strategy_lies import (
     Claimed,
     Liar,
     Scene,
-    labels,
     lie_of,
     too_small,
     with_amounts,
+    with_other_terms,
 )
 from fairlead.audit.properties.try_changes import sample
-from fairlead.model.constraint import Operator, Requirement, Selector
+from fairlead.model.constraint import Selector
 from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
 
@@ -113,16 +113,7 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
                     if machine.name in can or machine.name == name
                 )
                 yield replace(job, where=Selector(), machines=names, exclude=())
-    parts = job.where.requirements
-    for part in parts:
-        yield replace(job, where=Selector(other for other in parts if other is not part))
-    if job.machines is not None:
-        yield replace(job, machines=None)
-    if job.exclude:
-        yield replace(job, exclude=())
-    for key, value in labels(scene):
-        asked = Requirement(key, Operator.EQUAL, [value])
-        yield replace(job, where=Selector([*parts, asked]))
+    yield from with_other_terms(scene, job)
 
 
 def _demands(scene: Scene, job: Job) -> Iterator[Job]:

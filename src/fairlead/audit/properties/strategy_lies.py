@@ -148,6 +148,12 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
     for k in open_[:MOST_KINDS]:
         if len(scene.members[k]) > 1:
             yield replace(job, exclude=(*job.exclude, scene.members[k][0]))
+    yield from with_other_terms(scene, job, MOST_KINDS)
+
+
+def with_other_terms(scene: Scene, job: Job, most: int | None = None) -> Iterator[Job]:
+    """The job with each part of its constraint left out, and with each label asked for: of these
+    `most`."""
     parts = job.where.requirements
     for part in parts:
         yield replace(job, where=Selector(other for other in parts if other is not part))
@@ -155,16 +161,10 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
         yield replace(job, machines=None)
     if job.exclude:
         yield replace(job, exclude=())
-    for key, value in list(labels(scene))[:MOST_KINDS]:
-        asked = Requirement(key, Operator.EQUAL, [value])
-        yield replace(job, where=Selector([*parts, asked]))
-
-
-def labels(scene: Scene) -> Iterator[tuple[str, str]]:
-    """The labels that machines have."""
     examples = [scene.seen.machines[first] for first in scene.seen.kinds]
-    found = {(key, str(value)) for machine in examples for key, value in machine.labels.items()}
-    yield from sorted(found)
+    labels = {(key, str(value)) for machine in examples for key, value in machine.labels.items()}
+    for key, value in sorted(labels)[:most]:
+        yield replace(job, where=Selector([*parts, Requirement(key, Operator.EQUAL, [value])]))
 
 
 def _demands(scene: Scene, liar: Liar) -> Iterator[Job]:

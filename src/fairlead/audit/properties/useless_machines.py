@@ -114,7 +114,6 @@ def _of_kind(given: Input, kind: Kind, whole: bool) -> list[Machine]:
 
 
 def new_name(given: Input) -> str:
-    """A name that no machine has."""
     taken = _names(given)
     return next(n for i in range(1, len(taken) + 2) if (n := f"new{i}") not in taken)
 

@@ -31,7 +31,6 @@ class Offer:
 
     @property
     def name(self) -> str:
-        """The offer's name."""
         return self.machine.name
 
 

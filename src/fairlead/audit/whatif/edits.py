@@ -14,12 +14,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.analysis.input_changes import (
-    with_demand,
-    with_limit,
-    with_machines,
-    without,
-)
+from fairlead.sharing.analysis.input_changes import with_demand, with_limit, with_machines, without
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,18})")
 

@@ -43,7 +43,6 @@ CSV = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser)
     add_policy(parser)
     form = parser.add_mutually_exclusive_group()
@@ -71,7 +70,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the allocation."""
     from fairlead.sharing.allocate import allocate
 
     if args.seed is not None and not args.draw:
@@ -115,7 +113,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def draw_from_lottery(allocation: Allocation, seed: int) -> Allocation:
-    """The allocation with one of its lottery drawn."""
     from dataclasses import replace
 
     from fairlead.sharing.whole_tasks.lottery import draw

@@ -44,7 +44,6 @@ allocation."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser, least=0)
     parser.add_argument(
         "--trace",
@@ -126,7 +125,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the findings."""
     from fairlead.audit.finding import Verdict
     from fairlead.audit.outcome import Options
     from fairlead.audit.run import Refused, audit
@@ -281,7 +279,6 @@ def _pools(given: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
 def _smaller(
     found: Sequence[Finding], given: Input, tries: int | None, tell: Callable[[str], None]
 ) -> list[Finding]:
-    """The findings with smaller witnesses."""
     from dataclasses import replace
 
     from fairlead.audit.witness.shrink import shrink

@@ -23,7 +23,6 @@ All of them are cancelled, or none where one is not known. Doing it again change
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("jobs", nargs="*", metavar="JOB", help="the names of jobs")
     parser.add_argument("--all", action="store_true", help="all jobs of --tenant")
     parser.add_argument("--tenant", metavar="TENANT", help="with --all: whose")
@@ -48,6 +47,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _line(job: CancelledJob) -> str:
-    """The job, and how it stands."""
     was = "" if job.changed else ", and was before"
     return f"{escaped(job.name)}: {job.state.value}{was}"

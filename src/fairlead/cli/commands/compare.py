@@ -35,7 +35,6 @@ CSV = ("job", "tenant", "policy", "tasks", "change", "refused")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser)
     parser.add_argument(
         "--policies",
@@ -50,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the comparison."""
     check_target("html", args.html, args.files)
     cluster, jobs = read_jobs(args.files)
     with patience():
@@ -95,7 +93,6 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
 
 
 def rows(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
-    """A row for each job and policy."""
     first = outcomes[0]
     assert first.allocation is not None  # compare() has raised otherwise
     found = [(outcome, outcome.tasks(), outcome.changes(first)) for outcome in outcomes]

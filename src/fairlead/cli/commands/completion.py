@@ -39,7 +39,6 @@ PATIENCE = 1.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "shell",
         choices=("bash", "zsh", "fish", "names"),
@@ -178,7 +177,6 @@ def zsh() -> Iterator[str]:
 
 
 def fish() -> Iterator[str]:
-    """Lines of `complete` for fish."""
     yield "# Completion of fairlead for fish."
     for name, summary, options, actions in commands():
         yield f"complete -c fairlead -n __fish_use_subcommand -f -a {name} -d {_quoted(summary)}"

@@ -21,7 +21,6 @@ Sign in there with a token (`fairlead token create ann --tenant vision`); it is 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("--print", action="store_true", help="print the address, open nothing")
     add_address(parser)
 

@@ -55,7 +55,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--write", metavar="DIR", help="write the demo's file into this directory and stop"
     )

@@ -19,28 +19,8 @@ exit code is 1 where something fails; a warning is no failure.
 
 SCHEMA = "fairlead.doctor/1"
 
-OTHERS = (
-    *(
-        "address",
-        "mode",
-        "partition",
-        "listen",
-        "tls_cert",
-        "tls_key",
-        "behind_proxy",
-        "no_auth",
-        "log",
-        "standby",
-        "telemetry",
-        "advertise",
-    ),
-    *("clock_is_right", "begin_anew", "state_is_moved"),
-)
-"""Options of `fairlead serve` that no check asks for, but where the file says them."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--state",
         metavar="DIR",
@@ -57,10 +37,11 @@ def run(args: argparse.Namespace) -> int:
     """Tells each finding; 1 where something fails."""
     from fairlead.cli.doctor.finding import State, Subject
     from fairlead.cli.doctor.registry import examine
-    from fairlead.cli.main import Exit
+    from fairlead.cli.main import Exit, parser_of
     from fairlead.cli.serving.plan import plan_of
 
-    said = argparse.Namespace(**vars(args), **dict.fromkeys(OTHERS))
+    serve, _ = parser_of("serve")
+    said = serve.parse_args([], args)  # what no check asks for is as nobody said it
     found = list(examine(Subject(plan_of(said))))
     bad = any(finding.state is State.FAILS for _, finding in found)
     say_result(

@@ -54,7 +54,6 @@ FEW_MACHINES = 2_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("name", metavar="NAME", help="the name of a job or a tenant")
     add_files(parser, least=0)
     parser.add_argument(
@@ -67,7 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the explanation."""
     if args.live:
         from fairlead.cli.commands.explain_live import run_live
 

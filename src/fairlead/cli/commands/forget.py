@@ -14,7 +14,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("jobs", nargs="+", metavar="JOB", help="the names of finished jobs")
     add_service(parser)
 

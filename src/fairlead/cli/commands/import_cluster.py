@@ -22,7 +22,6 @@ Only reads. What was assumed, or could not be understood, is printed line by lin
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     actions = parser.add_subparsers(dest="engine", required=True, metavar="|".join(IMPORTERS))
     for name in IMPORTERS:
         action = add_action(actions, name, f"a cluster of {name.capitalize()}")

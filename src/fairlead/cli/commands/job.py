@@ -34,7 +34,6 @@ MOST = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("job", metavar="JOB", help="the job's name")
     parser.add_argument(
         "--tasks",

@@ -35,7 +35,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--all", action="store_true", help="finished, failed and cancelled jobs as well"
     )
@@ -48,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the jobs and prints them."""
     from fairlead.wire.jobs import Jobs, JobState
 
     state = state_word(args.state, JobState, "a job") if args.state is not None else None
@@ -64,7 +62,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> Iterable[str]:
-    """A line for each job."""
     rows = [
         [
             escaped(job.name),

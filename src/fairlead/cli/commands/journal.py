@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.inputs import add_action, forget_stdout, say_result
@@ -47,7 +48,6 @@ ACTIONS = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(ACTIONS))
     for name, summary in ACTIONS.items():
         action = add_action(actions, name, summary)
@@ -208,16 +208,7 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
     size = f"{tally(found.entries, 'entry')}, {tally(found.steps, 'step')}"
     decisions = tally(found.decisions, "decision")
     decided = f"{decisions} made again, all the same, after {tally(found.events, 'event')}"
-    result = {
-        "schema": REPLAY_SCHEMA,
-        "first": start + 1,
-        "entries": found.entries,
-        "steps": found.steps,
-        "events": found.events,
-        "decisions": found.decisions,
-        "time": found.time,
-        "digest": found.digest,
-    }
+    result = {"schema": REPLAY_SCHEMA, "first": start + 1} | asdict(found)
     say_result(
         args.json,
         lambda: result,
@@ -289,14 +280,7 @@ def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
 
     yield to_text(_head(after, last)) + "\n"
     for entry in entries:
-        tree = {
-            "seq": entry.seq,
-            "step": entry.step,
-            "time": entry.time,
-            "kind": entry.kind,
-            "body": entry.body,
-        }
-        yield to_text(tree) + "\n"
+        yield to_text({name: getattr(entry, name) for name in entry.__slots__}) + "\n"
 
 
 def _read_entries(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 
 from fairlead.cli.common.inputs import say
@@ -28,8 +29,7 @@ def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
             "make sure that nothing of it runs any more, then write --old-machine-is-gone",
         )
     open_reader(place, head)  # a new one is not made for this
-    store = open_store(place, head)
-    try:
+    with closing(open_store(place, head)) as store:
         compile_first()
         core, records = newest(store)
         follow(store, core, records)
@@ -47,8 +47,6 @@ def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
         )
         held = sum(len(machine.held) for machine in records.machines.values())
         name = str(store)
-    finally:
-        store.close()
     if args.json:
         result = {"schema": ADOPT_SCHEMA, "attempts": held, "may_run_twice": False} | body
         say([json_text(result)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 
 from fairlead.cli.common.durations import duration_of
@@ -23,8 +24,7 @@ def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
     InputError: nothing is removed then, or the rest the next time."""
     keep = None if args.keep is None else round(duration_of("--keep", args.keep) * MICROSECONDS)
     open_reader(place, head)  # a new one is not made for this
-    store = open_store(place, head)
-    try:
+    with closing(open_store(place, head)) as store:
         until = None
         if keep is not None:
             now = wall_clock()
@@ -35,8 +35,6 @@ def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
         store.compact()
         first, last = store.start() + 1, store.last()
         kept = [seq for seq, _ in store.snapshots()]
-    finally:
-        store.close()
     if args.json:
         result = {"schema": PRUNE_SCHEMA, "removed": removed, "first": first, "last": last}
         say([json_text(result | {"snapshots": kept})])

@@ -64,7 +64,6 @@ class History:
     called: dict[str, _Ran] = field(default_factory=dict)  # by the name, which may be used again
 
     def take(self, entry: Entry) -> None:
-        """One more entry."""
         if entry.kind == "service_started":
             self.devices |= {each["name"] for each in entry.body["units"] if each["piece"]}
         if entry.kind in DECISIONS:

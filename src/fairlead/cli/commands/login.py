@@ -22,7 +22,6 @@ alone and renewed until it is revoked at the issuer. Programs use tokens: `fairl
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_service(parser)
 
 

@@ -19,7 +19,6 @@ with most issuers; end the session at the issuer, too, where somebody else may h
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_service(parser)
 
 

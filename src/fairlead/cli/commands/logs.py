@@ -48,7 +48,6 @@ PIECE = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("job", metavar="JOB", help="the job's name")
     parser.add_argument("-f", "--follow", action="store_true", help="go on as it is written")
     parser.add_argument("--task", type=int, metavar="N", help="of this task only (from 0)")

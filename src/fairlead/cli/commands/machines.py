@@ -14,13 +14,11 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("--prefix", metavar="TEXT", help="machines whose names begin with this")
     add_service(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the machines and prints them."""
     from fairlead.cli.text.machines import lines
     from fairlead.wire.machines import Machines
 

@@ -20,7 +20,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001  (every command takes its arguments)
-    """Prints the policies and the mechanisms."""
     from fairlead.sharing.rules.registry import describe, mechanism_names, policy_names
     from fairlead.sharing.whole_tasks.registry import describe_whole, whole_names
 

@@ -32,7 +32,6 @@ FOLDER = "report"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("dir", metavar="DIR", help="the folder that `fairlead simulate --out` made")
     parser.add_argument(
         "--out", metavar="FOLDER", help=f"where the report is written (default: DIR/{FOLDER})"

@@ -36,7 +36,6 @@ SILENT = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--engine", choices=tuple(ENGINES), help="the engine that runs the tasks (default: local)"
     )
@@ -160,33 +159,13 @@ def run(args: argparse.Namespace) -> int:
 def words_of(args: argparse.Namespace) -> list[str]:
     """The same command line without --detach."""
     words = ["serve"]
-    for name in (
-        *(
-            "engine",
-            "mode",
-            "partition",
-            "cluster",
-            "address",
-            "state",
-            "journal",
-            "listen",
-            "advertise",
-            "config",
-        ),
-        "log",
-    ):
-        if getattr(args, name) is not None:
-            words += [f"--{name}", getattr(args, name)]
-    for name in ("tls_cert", "tls_key"):
-        if getattr(args, name) is not None:
-            words += [f"--{name.replace('_', '-')}", getattr(args, name)]
-    words += ["--behind-proxy"] if args.behind_proxy else []
-    words += ["--standby"] if args.standby else []
-    words += ["--telemetry"] if args.telemetry else []
-    words += ["--clock-is-right"] if args.clock_is_right else []
-    words += ["--begin-anew"] if args.begin_anew else []
-    words += ["--state-is-moved"] if args.state_is_moved else []
-    return words + (["--no-auth"] if args.no_auth else [])
+    for name, value in vars(args).items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, str):
+            words += [option, value]
+        elif value and name not in ("detach", "debug"):
+            words.append(option)
+    return words
 
 
 def detach(plan: Plan, words: list[str]) -> int:

@@ -20,7 +20,6 @@ is what the exact allocation of the present demand gives it, `below fair` the ga
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("--jobs", action="store_true", help="each job's share and tasks as well")
     parser.add_argument(
         "--over",
@@ -32,7 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the shares and prints them."""
     from fairlead.cli.text.shares import lines
 
     if args.tenant and not args.over:

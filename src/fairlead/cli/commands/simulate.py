@@ -34,7 +34,6 @@ NEVER = "never"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "words",
         nargs="+",

@@ -51,7 +51,6 @@ CLUSTER = Path(__file__).with_name("start.yaml")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--for",
         dest="lasting",
@@ -135,7 +134,6 @@ def introduction(url: str, folder: Path) -> list[str]:
 
 
 def invitation(folder: Path) -> list[str]:
-    """The commands to try."""
     return [
         "",
         "In another terminal:",

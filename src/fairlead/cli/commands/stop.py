@@ -20,7 +20,6 @@ it is started with the same state.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--state",
         metavar="DIR",

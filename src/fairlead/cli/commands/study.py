@@ -33,7 +33,6 @@ LIST, ALL = "list", "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "name", metavar="NAME", help=f"a study, `{LIST}` for what there is, or `{ALL}`"
     )

@@ -48,7 +48,6 @@ COMMAND_AFTER_DASHES = True
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.usage = "fairlead submit [options] FILE... | -- COMMAND..."
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="files of jobs; `-` is the standard input"

@@ -24,7 +24,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--apply",
         metavar="FILE",
@@ -79,7 +78,6 @@ def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
 
 
 def lines(tenants: Sequence[TenantRow], screen: Screen) -> Iterable[str]:
-    """A line for each tenant."""
     rows = [
         [
             escaped(tenant.name),

@@ -7,14 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import add_action
-from fairlead.cli.common.remote import (
-    add_service,
-    at,
-    complain,
-    rows_or,
-    say_answer,
-    service_of,
-)
+from fairlead.cli.common.remote import add_service, at, complain, rows_or, say_answer, service_of
 from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped
@@ -40,7 +33,6 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     for name, summary in (
         ("create", "make a token and print it"),
@@ -94,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lines(tokens: Sequence[TokenRow], screen: Screen) -> Iterable[str]:
-    """A line for each token."""
     rows = [
         [escaped(each.name), each.role.value, escaped(each.tenant or "-"), at(each.made)]
         for each in tokens

@@ -38,7 +38,6 @@ WIDE = 140
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "--interval", default="1s", metavar="TIME", help="time between updates (default: 1s)"
     )

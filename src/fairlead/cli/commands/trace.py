@@ -26,7 +26,6 @@ option with a default, given by --set NAME=VALUE and stated in the output.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="info|convert")
     for name, summary in (
         ("info", "what is in a trace, what is missing and what was assumed"),

@@ -22,7 +22,6 @@ is 0 if the proof holds, and 1 if it does not.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "files",
         nargs="+",

@@ -33,7 +33,6 @@ SOLVES = 200
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     add_files(parser, least=0)
     add_policy(parser)
     for option, metavar, text in (
@@ -76,7 +75,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what would change."""
     from fairlead.audit.finding import Input
 
     if args.live:

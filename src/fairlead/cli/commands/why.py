@@ -22,7 +22,6 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("job", metavar="JOB", help="the job's name")
     parser.add_argument(
         "--priority",
@@ -33,7 +32,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks for the reasons and prints them."""
     with service_of(args) as service:
         answer = service.why(args.job, priority=args.priority)
     say_answer(args, answer, lambda screen: lines(answer, screen))

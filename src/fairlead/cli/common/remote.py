@@ -152,12 +152,10 @@ def done(tasks: TaskCounts) -> str:
 
 
 def total(tasks: TaskCounts) -> int:
-    """All tasks of a job."""
     return sum(tasks.model_dump().values())
 
 
 def holding(tasks: TaskCounts) -> int:
-    """Tasks that hold a machine."""
     return tasks.launched + tasks.running + tasks.stopping
 
 

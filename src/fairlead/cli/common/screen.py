@@ -188,7 +188,6 @@ def _one_below_the_other(
 
 
 def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The width of each column of these rows."""
     return [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
 
 

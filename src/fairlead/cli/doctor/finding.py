@@ -31,7 +31,6 @@ class Finding:
 
 
 def well(text: str) -> Finding:
-    """It holds."""
     return Finding(State.OK, text)
 
 
@@ -53,7 +52,6 @@ class Subject:
 
     @property
     def folder(self) -> Path:
-        """Its state folder."""
         return self.plan.state
 
     @cached_property

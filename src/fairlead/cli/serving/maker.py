@@ -16,11 +16,7 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.registry import ENGINES, PLACE, open_engine
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
-from fairlead.service.journal.entry import (
-    JournalError,
-    TakenJournalError,
-    VersionJournalError,
-)
+from fairlead.service.journal.entry import JournalError, TakenJournalError, VersionJournalError
 from fairlead.service.settings import where_others_place, without_devices
 
 if TYPE_CHECKING:

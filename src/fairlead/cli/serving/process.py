@@ -50,7 +50,6 @@ def stop(process: int) -> None:
 
 
 def _there(process: psutil.Process) -> bool:
-    """Whether it has not ended."""
     import psutil
 
     try:
@@ -74,7 +73,6 @@ def running(folder: Path, file: str = PROCESS) -> int | None:
 
 
 def forget_process(folder: Path) -> None:
-    """This process is no service any more."""
     for file in (PROCESS, STANDBY):
         if running(folder, file) == os.getpid():
             (folder / file).unlink(missing_ok=True)

@@ -10,10 +10,7 @@ from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.model.shares import (
-    JobShare,
-    TenantShare,
-)
+from fairlead.model.shares import JobShare, TenantShare
 from fairlead.model.wholes import Whole
 from fairlead.model.words import counted, escaped, listing, number, sentence
 from fairlead.sharing.analysis.explanation import has_all
@@ -30,7 +27,6 @@ _LEVEL = "level: shares rise together, and those who froze at a level keep the s
 def allocation_lines(
     cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, screen: Screen
 ) -> Iterator[str]:
-    """The whole answer in lines."""
     yield from heading(cluster, allocation, screen)
     yield ""
     yield from shares_table(cluster, jobs, allocation, screen)

@@ -40,7 +40,6 @@ def sentence_of(finding: Finding) -> str | None:
 
 
 def finding_tree(finding: Finding) -> dict[str, object]:
-    """One finding."""
     return {
         "policy": finding.policy,
         "tasks": finding.tasks.value,

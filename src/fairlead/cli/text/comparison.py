@@ -25,7 +25,6 @@ class Outcome:
     refused: tuple[str, ...] = ()
 
     def tasks(self) -> dict[str, float]:
-        """The tasks that each job runs."""
         return {job.name: job.tasks for job in self.allocation.jobs} if self.allocation else {}
 
     def changes(self, first: Outcome) -> dict[str, float | None]:

@@ -93,7 +93,6 @@ def explanation_lines(
 
 
 def bullet(text: str, screen: Screen) -> list[str]:
-    """The text as an item of a list."""
     first, *rest = wrapped(sentence(text), screen, "    ")
     return [f"  - {first.lstrip()}", *rest]
 

@@ -16,7 +16,6 @@ from fairlead.studies.study import Study
 
 
 def list_tree(studies: Sequence[Study]) -> dict[str, object]:
-    """The studies that there are."""
     return {
         "schema": SCHEMA,
         "studies": [
@@ -32,7 +31,6 @@ def list_lines(studies: Sequence[Study], screen: Screen) -> list[str]:
 
 
 def tree(outcomes: Sequence[Outcome], *, of_all: bool) -> dict[str, object]:
-    """The rows of one study, or of all."""
     if not of_all:
         return study_tree(outcomes[0].study, outcomes[0].rows)
     return {

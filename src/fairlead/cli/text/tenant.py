@@ -58,7 +58,6 @@ def _answer(why: TenantExplanation) -> Iterator[str]:
 
 
 def _jobs(why: TenantExplanation, screen: Screen) -> list[str]:
-    """A row for each of its jobs."""
     given = why.outcome.input
     stops = reasons(given.cluster, given.jobs, why.outcome.allocation)
     limits = {job.name: job.tasks for job in given.jobs}

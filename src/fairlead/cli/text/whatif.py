@@ -49,7 +49,6 @@ def _size(given: Input) -> str:
 
 
 def _change_sentences(found: WhatIf) -> Iterator[str]:
-    """The change in sentences."""
     names = list(found.made.added)
     for edit in found.edits:
         if isinstance(edit, Add):
@@ -67,7 +66,6 @@ def _change_sentences(found: WhatIf) -> Iterator[str]:
 
 
 def edit_in_words(edit: Edit) -> str:
-    """The change in words."""
     match edit:
         case Add(count, model):
             capacity = [amount(float(model.capacity[r]), r) for r in model.capacity]
@@ -94,7 +92,6 @@ def _of(value: Fraction, resource: str) -> str:
 
 
 def _jobs(found: WhatIf, screen: Screen) -> list[str]:
-    """A row for each job."""
     own = all(job.of == job.name for job in found.jobs)
     header = ["job", *["tenant"] * (not own), "tasks before", "after", "change"]
     rows = [

@@ -11,7 +11,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.engines.interface import (
@@ -27,6 +27,7 @@ from fairlead.engines.interface import (
     Report,
     Started,
     Stream,
+    disk_trouble,
 )
 from fairlead.engines.local import hardware
 from fairlead.engines.local.environment import RUN
@@ -45,15 +46,6 @@ from fairlead.model.machine import Cluster, Machine
 
 MOST_FAULTS = 1000
 """So many that were told are known; a record that is none of ours is met at every look."""
-
-
-@contextlib.contextmanager
-def _disk_trouble() -> Iterator[None]:
-    """A disk that is full or broken is the engine's failure."""
-    try:
-        yield
-    except OSError as error:
-        raise EngineError(f"the state folder cannot be used: {error}") from error
 
 
 class LocalEngine:
@@ -126,11 +118,11 @@ class LocalEngine:
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         spawner = self._check_connected()
-        with _disk_trouble():
+        with disk_trouble():
             self._identity.check(self._owner)
         for assignment in batch:
             if assignment.attempt not in self._supervisor.tasks:
-                with _disk_trouble():
+                with disk_trouble():
                     self._launch(spawner, assignment)
         self._flush(spawner)
 
@@ -193,7 +185,7 @@ class LocalEngine:
 
     def _remove(self, spawner: Spawner, attempts: Sequence[Attempt]) -> None:
         """Remove the records of these, and their working folders if they are empty."""
-        with _disk_trouble():
+        with disk_trouble():
             for attempt in attempts:
                 self._records.remove(attempt)
         if attempts:
@@ -212,7 +204,7 @@ class LocalEngine:
                 self._supervisor.stop(task, Cause.STOPPED)
                 continue
             # It never was launched here, and never will be.
-            with _disk_trouble():
+            with disk_trouble():
                 self._records.forbid(attempt)
             task = self._supervisor.tasks[attempt] = Task(attempt, None)
             why = "it was stopped before it started"
@@ -222,7 +214,7 @@ class LocalEngine:
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self._ready = False
         self._owner = max(owner, self._owner)
-        with _disk_trouble():
+        with disk_trouble():
             self._identity.take(self._owner)
         if self._spawner is not None:
             try:
@@ -240,9 +232,9 @@ class LocalEngine:
             records = self._records
             self._spawner = Spawner(records.lock, records.live, records.work, records.outputs)
             if self._groups is not None:
-                with _disk_trouble():
+                with disk_trouble():
                     self._groups.prepare()
-        with _disk_trouble():
+        with disk_trouble():
             never = self._find_all(expected)
         self._supervisor.again()
         self._ready = True
@@ -354,7 +346,7 @@ class LocalEngine:
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         spawner = self._check_connected()
-        with _disk_trouble():
+        with disk_trouble():
             for attempt in attempts:
                 self._records.forget(attempt)
         spawner.remove(attempts)

@@ -101,16 +101,13 @@ class Groups:
         return found
 
     def has(self, attempt: Attempt) -> bool:
-        """Whether the attempt has a group."""
         return os.path.isdir(self.path(attempt))
 
     def present(self) -> list[Attempt]:
-        """The attempts that have groups."""
         found = (parse(name) for name in os.listdir(self._folder))  # and the kernel's own files
         return sorted(attempt for attempt in found if attempt is not None)
 
     def members(self, attempt: Attempt) -> list[int]:
-        """The processes of an attempt."""
         try:
             return [int(word) for word in self._file(attempt, "cgroup.procs").read_text().split()]
         except OSError:

@@ -47,7 +47,6 @@ class MemoryWatch:
         return time.monotonic() >= self._next
 
     def look(self, limits: Limits) -> None:
-        """Look at these, once."""
         self._next = inf
         if self._thread is None:
             self._thread = Thread(target=self._work, name="fairlead-memory", daemon=True)
@@ -62,7 +61,6 @@ class MemoryWatch:
                 yield self._found.get_nowait()
 
     def close(self) -> None:
-        """Look no more."""
         if self._thread is not None:
             self._asked.put(None)
             self._thread.join()

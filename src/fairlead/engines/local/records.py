@@ -95,7 +95,6 @@ class Records:
         return f"{self.work}/{attempt}"
 
     def output(self, attempt: Attempt, stream: Stream) -> str:
-        """The path of its output."""
         return f"{self.outputs}/{attempt.job // JOBS_A_FOLDER}/{attempt}.{stream.value}"
 
     def present(self) -> list[Attempt]:
@@ -120,7 +119,6 @@ class Records:
         return {attempt for attempt in found if attempt is not None}
 
     def remove(self, attempt: Attempt) -> None:
-        """Remove its record."""
         record = self.record(attempt)
         for name in ("why", "status", "claim"):
             try:
@@ -134,7 +132,6 @@ class Records:
             os.unlink(f"{self.record(attempt)}.claim")
 
     def claim(self, attempt: Attempt) -> Claim | Unclaimed:
-        """Reads the attempt's claim."""
         found = read(f"{self.record(attempt)}.claim")
         if found is None:
             return Unclaimed.ABSENT

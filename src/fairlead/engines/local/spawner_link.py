@@ -125,7 +125,6 @@ class Spawner:
         del self._in[: self._in.index(b"\n") + 1]
 
     def start(self, request: SpawnRequest) -> None:
-        """Have a shim started."""
         someone = request.someone
         self._out += to_frame(
             {

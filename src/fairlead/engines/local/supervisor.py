@@ -146,7 +146,6 @@ class Supervisor:
                 self._report_start(task)
 
     def take(self, words: Sequence[Word]) -> None:
-        """Take in what the spawner said."""
         for word in words:
             if isinstance(word, NotRemoved):
                 self._records.faults.append(f"a working folder is left: {word.why}")

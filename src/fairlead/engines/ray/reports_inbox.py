@@ -38,7 +38,6 @@ class ReportsInbox:
         self._over = True
 
     def take(self, reports: list[Tree]) -> None:
-        """These are new."""
         if not self.closed:
             self.reports.take(map(report_of, reports))
             self._wake()

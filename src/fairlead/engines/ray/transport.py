@@ -83,7 +83,6 @@ class LineTransport:
         Thread(target=self._listen, name="line to Ray", daemon=True).start()
 
     def ask(self, what: str, *args: Any) -> Any:
-        """See `Transport`."""
         number, answer = next(self._numbers), SimpleQueue[tuple[Any, str]]()
         with self._lock:
             if self._broken:
@@ -102,11 +101,9 @@ class LineTransport:
         return value
 
     def send(self, requests: list[Any]) -> None:
-        """See `Transport`."""
         self._post(None, "turn", (requests,))
 
     def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
-        """See `Transport`."""
         with self._lock:
             self._turn, self._listener = turn, listener
             broken = self._broken
@@ -116,7 +113,6 @@ class LineTransport:
             self._post(None, LISTEN, (turn, seen))
 
     def close(self) -> None:
-        """See `Transport`."""
         self._end.end()
 
     def _post(self, number: int | None, what: str, args: tuple[Any, ...]) -> None:
@@ -159,11 +155,9 @@ class RayTransport:
         self._listener: Listener | None = None
 
     def ask(self, what: str, *args: Any) -> Any:
-        """See `Transport`."""
         return get_within(getattr(self._launcher, what).remote(self._epoch, *args), self._patience)
 
     def send(self, requests: list[Any]) -> None:
-        """See `Transport`."""
         answer = self._launcher.turn.remote(self._epoch, requests)
         listener = self._listener
         if listener is None:
@@ -179,7 +173,6 @@ class RayTransport:
         answer.future().add_done_callback(over)
 
     def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
-        """See `Transport`."""
         self._listener = listener
         Thread(
             target=self._ask_for_news, args=(turn, seen, listener), name="news of Ray", daemon=True

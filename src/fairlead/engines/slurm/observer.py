@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
@@ -24,8 +23,6 @@ from fairlead.engines.slurm.reading.values import Picture
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.words import timespan
-
-logger = logging.getLogger(__name__)
 
 
 class Observer:

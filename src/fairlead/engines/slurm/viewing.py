@@ -140,7 +140,6 @@ class Viewer:
         self.partitions: dict[str, tuple[str, ...]] = {}
 
     def view(self, picture: Picture, time: int) -> View:
-        """The view that this picture, read at that time, gives."""
         notes: list[str] = []
         usable = [node for node in picture.nodes if is_usable(node, notes)]
         shape = [

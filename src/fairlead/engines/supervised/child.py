@@ -80,7 +80,6 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process."""
         return self._process.pid
 
     def send(self, request: Tree) -> None:

@@ -21,14 +21,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import IO, Any
 
-from fairlead.engines.interface import (
-    Attempt,
-    Engine,
-    EngineError,
-    NotifiesNews,
-    Report,
-    Stream,
-)
+from fairlead.engines.interface import Attempt, Engine, EngineError, NotifiesNews, Report, Stream
 from fairlead.engines.supervised.frames import read_frame, write_frame
 from fairlead.engines.supervised.messages import (
     Tree,

@@ -14,7 +14,6 @@ class BrokenFrameError(Exception):
 
 
 def to_frame(tree: dict[str, Any]) -> bytes:
-    """The frame of a tree."""
     data = json.dumps(tree, separators=(",", ":")).encode("ascii")
     return len(data).to_bytes(4, "big") + data
 

@@ -102,7 +102,6 @@ def assignments_of(trees: Iterable[Tree], calls: Mapping[str, str]) -> list[Assi
 
 
 def plain_report(report: Report) -> Tree:
-    """The tree of a report."""
     tree: Tree = {"attempt": plain_attempt(report.attempt)}
     match report:
         case Started():
@@ -117,7 +116,6 @@ def plain_report(report: Report) -> Tree:
 
 
 def report_of(tree: Tree) -> Report:
-    """The report of a tree."""
     attempt = attempt_of(tree["attempt"])
     if tree["is"] == "started":
         return Started(attempt, tree["time"])
@@ -134,22 +132,18 @@ def report_of(tree: Tree) -> Report:
 
 
 def plain_node(node: Node) -> Tree:
-    """The tree of a node."""
     machine = plain_machine(node.machine)
     return {"machine": machine, "health": node.health.value, "problem": node.problem}
 
 
 def node_of(tree: Tree) -> Node:
-    """The node of a tree."""
     return Node(machine_of(tree["machine"]), Health(tree["health"]), tree["problem"])
 
 
 def plain_output(output: Output) -> Tree:
-    """The tree of a part of an output."""
     data = b64encode(output.data).decode("ascii")
     return {"data": data, "offset": output.offset, "size": output.size, "over": output.over}
 
 
 def output_of(tree: Tree) -> Output:
-    """The part of an output that a tree is."""
     return Output(b64decode(tree["data"]), tree["offset"], tree["size"], tree["over"])

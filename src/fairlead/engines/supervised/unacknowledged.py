@@ -25,12 +25,10 @@ class Unacknowledged:
                 self._reports[report.attempt, type(report)] = report
 
     def all(self) -> list[Report]:
-        """Every one of them."""
         with self._lock:
             return list(self._reports.values())
 
     def drop(self, reports: Sequence[Report]) -> None:
-        """These are acknowledged."""
         with self._lock:
             for report in reports:
                 self._reports.pop((report.attempt, type(report)), None)

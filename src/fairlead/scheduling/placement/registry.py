@@ -86,14 +86,6 @@ def _page(name: str) -> ModuleType | None:
     return importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
 
 
-def describe(name: str) -> str:
-    """The first words of what a rule says of itself."""
-    page = _page(name)
-    if page is not None:
-        return (page.__doc__ or "").partition("\n\n")[0].strip()
-    return (_function(name).__doc__ or "").partition("\n\n")[0].strip()
-
-
 def find(text: str) -> Placement:
     """The rule that a user means: a name, or `./mine.py:name` for one in a file of their own."""
     file, _, name = text.rpartition(":")

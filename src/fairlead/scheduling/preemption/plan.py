@@ -63,7 +63,6 @@ class _Draft:
         self.taken: dict[int, int] = {}  # machine -> the only job that may start there
 
     def copy(self) -> _Draft:
-        """The same changes."""
         twin = _Draft()
         twin.rooms = dict(self.rooms)
         twin.running = dict(self.running)

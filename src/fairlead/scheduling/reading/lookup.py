@@ -30,7 +30,6 @@ def _find_task(core: Core, job: str, task: int) -> int | None:
 
 
 def machine_state(core: Core, name: str) -> MachineState:
-    """The state of a machine."""
     slot = core.ids.machines.get(name)
     if slot is None:
         return MachineState.ABSENT
@@ -43,7 +42,6 @@ def next_task(core: Core, job: str) -> tuple[int, int]:
 
 
 def is_cancelled(core: Core, job: str) -> bool:
-    """Whether a job is there and was cancelled."""
     slot = core.ids.jobs.get(job)
     return slot is not None and bool(core.state.job[slot]["cancelled"])
 
@@ -61,7 +59,6 @@ class JobCounts:
 
 
 def job_counts(core: Core, job: str) -> JobCounts:
-    """The numbers of a job that is there."""
     row = core.state.job[core.ids.jobs[job]]
     return JobCounts(
         waiting=int(row["waiting"]),

@@ -25,7 +25,6 @@ Amounts = tuple[int, ...]
 
 
 def demand_of(core: Core, slot: int) -> Amounts:
-    """The demand of the job in a slot."""
     return tuple(core.state.demand[slot].tolist())
 
 

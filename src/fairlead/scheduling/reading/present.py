@@ -223,7 +223,6 @@ class Tasks:
 
     @property
     def launched(self) -> Ints:
-        """When it was launched."""
         return self._column("launched")
 
     @property

@@ -53,7 +53,6 @@ class Ids:
     free_terms: list[int] = field(default_factory=list)
 
     def add_tenant(self, slot: int, tenant: Tenant) -> None:
-        """A tenant that was not there."""
         self.tenants[tenant.name] = slot
         self.tenant_at[slot] = tenant
         self.below.setdefault(tenant.parent, []).append(slot)
@@ -73,11 +72,9 @@ class Ids:
             self.hold(job, number, slot)
 
     def hold(self, job: int, number: int, slot: int) -> None:
-        """A task is on a machine."""
         self.tasks.setdefault(job, {})[number] = slot
 
     def release(self, job: int, number: int) -> None:
-        """It is there no more."""
         held = self.tasks[job]
         del held[number]
         if not held:

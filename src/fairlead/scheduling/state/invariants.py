@@ -53,7 +53,6 @@ def broken(state: State) -> Iterator[str]:
 
 
 def tenant_slots(state: State) -> list[int]:
-    """The slots of the tenants that are there."""
     used = state.tenant["used"][: int(state.header[0]["tenants"])]
     return [int(t) for t in np.flatnonzero(used == 1)]
 

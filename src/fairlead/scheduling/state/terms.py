@@ -41,7 +41,6 @@ def terms_of(
 
 
 def needed_by(job: Job) -> tuple[Term, ...]:
-    """The terms of a job's constraint."""
     return terms_of(job.where, job.machines, job.exclude)
 
 
@@ -64,7 +63,7 @@ def satisfies(machine: Machine, term: Term) -> bool:
                 ) from error
 
 
-def written_term(term: Term) -> str:
+def write_term(term: Term) -> str:
     """The term as reasons count it: a requirement as written, `machines`, or `exclude`."""
     match term:
         case Listed():

@@ -19,14 +19,7 @@ from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.rows import jobs_in_line, limits, machines_there, tasks_of
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
-from fairlead.scheduling.why.never import (
-    Wanted,
-    counts,
-    fit_together,
-    holders_of,
-    lacking,
-    never,
-)
+from fairlead.scheduling.why.never import Wanted, counts, fit_together, holders_of, lacking, never
 from fairlead.scheduling.why.rivals import columns, could_use, together
 from fairlead.scheduling.why.values import (
     Behind,

@@ -17,7 +17,7 @@ from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.rows import limits, machines_there
-from fairlead.scheduling.state.terms import Term, written_term
+from fairlead.scheduling.state.terms import Term, write_term
 from fairlead.scheduling.why.values import (
     Counts,
     Excluded,
@@ -148,7 +148,7 @@ def too_little(
     constraint (`allowed`) and have room for so many tasks, by resources (`room`)."""
     count = int(allowed.sum())
     if not count:
-        parts = [(written_term(term), int((~h).sum())) for term, h in wanted.holders.items()]
+        parts = [(write_term(term), int((~h).sum())) for term, h in wanted.holders.items()]
         machines = len(next(iter(wanted.holders.values())))
         excluding = tuple(part for part in parts if part[1])
         return (Excluded(machines, excluding, tuple(slips().of(wanted.job))),)

@@ -262,7 +262,6 @@ class Machines:
 
     @property
     def total(self) -> int:
-        """All machines that are there."""
         return (
             self.excluded
             + self.too_small
@@ -329,7 +328,6 @@ def never_runs(reasons: Sequence[Reason]) -> str:
 
 
 def machines(count: int) -> str:
-    """The number with its noun."""
     return f"{count} machine" if count == 1 else f"{count} machines"
 
 

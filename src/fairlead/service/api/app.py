@@ -29,7 +29,6 @@ from fairlead.service.api.routes import (
     history,
     jobs,
     machines,
-    metrics,
     session,
     shares,
     status,
@@ -58,7 +57,7 @@ HANDLERS: Mapping[str, Handler] = {
     for subject in (
         *(jobs, tasks, tenants, machines, shares, fairness, history),
         *(tokens, session),
-        *(events, metrics, status, dashboard),
+        *(events, status, dashboard),
     )
     for name, handler in getmembers(subject, iscoroutinefunction)
     if handler.__module__ == subject.__name__ and not name.startswith("_")

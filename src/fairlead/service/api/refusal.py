@@ -61,7 +61,6 @@ class RefusalError(Exception):
 
 
 def answer(refusal: RefusalError) -> Response:
-    """The answer that says so."""
     shown = [_short(to_wire(mistake)) for mistake in refusal.mistakes[:MOST_MISTAKES]]
     more = len(refusal.mistakes) - len(shown)
     if more > 0:

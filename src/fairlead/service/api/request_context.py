@@ -128,7 +128,6 @@ class Api:
         self.feed.attach(view)
 
     def stop(self) -> None:
-        """Ends all streams."""
         self.stopping = True
         if self.people is not None:
             self.people.keys.stop()

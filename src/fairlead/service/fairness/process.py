@@ -61,7 +61,6 @@ class WorkerAdviser:
         return found
 
     def close(self) -> None:
-        """Ends the process."""
         self._next = self._asked = None
         self._end()
 

@@ -12,13 +12,7 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.lookup import is_fifo
-from fairlead.scheduling.reading.present import (
-    Jobs,
-    Machines,
-    Tenants,
-    job_slots,
-    measuring_policy,
-)
+from fairlead.scheduling.reading.present import Jobs, Machines, Tenants, job_slots, measuring_policy
 from fairlead.service.fairness.causes import Beyond, Cause, DisplayName, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare, Question

@@ -146,7 +146,6 @@ _KIND = {kind: name for name, kind in (*EVENTS.items(), *DECISIONS.items())}
 
 
 def kind_of(said: Event | Decision) -> str:
-    """The kind of the entry that holds it."""
     return _KIND[type(said)]
 
 

@@ -48,7 +48,6 @@ class Lock:
         os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
 
     def release(self) -> None:
-        """Lets another one have it."""
         if self._file >= 0:
             _held.discard(self._held)
             os.close(self._file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,10 +19,9 @@ from fairlead.service.journal.entry import (
     NoJournalError,
     Standing,
     TakenJournalError,
-    VersionJournalError,
 )
 from fairlead.service.journal.reading import Session, SqlReader, standing
-from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
+from fairlead.service.journal.schema import NEW_HEAD, VERSION, check_version, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 
 if TYPE_CHECKING:
@@ -107,16 +106,13 @@ def open_postgres(
 def _end_writer(url: str, epoch: int) -> None:
     """Ends the session of a writer that froze in the middle of a transaction: the server's own
     limit for that (`_WRITING`) does not count after all statements."""
-    session = PostgresSession(url)
-    try:
+    with closing(PostgresSession(url)) as session:
         session.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks, pg_database"
             " WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND database = oid"
             " AND datname = current_database() AND classid::bigint = ? AND objid::bigint = ?",
             (LOCK, epoch),
         )
-    finally:
-        session.close()
 
 
 def _make_tables(
@@ -158,18 +154,14 @@ def _grow(session: Session, version: int) -> None:
 
 def read_postgres(url: str, head: Path | None) -> SqlReader:
     """The journal in this database, to be read only."""
-    session = PostgresSession(url)
-    try:
+    with closing(PostgresSession(url)) as session:
         if not _there(session):
             raise NoJournalError(f"there is no journal in {without_password(url)}")
         _version(session, url)
-    finally:
-        session.close()
     return SqlReader(f"the journal in {without_password(url)}", lambda: PostgresSession(url), head)
 
 
 def without_password(url: str) -> str:
-    """The URL without its password."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"
@@ -315,17 +307,7 @@ def _there(session: Session) -> bool:
 
 def _version(session: Session, url: str, *, older: bool = False) -> int:
     ((version,),) = session.run("SELECT version FROM journal_schema")
-    if version > VERSION:
-        raise VersionJournalError(
-            f"the journal in {without_password(url)} was written by a newer Fairlead (its schema is"
-            f" {version}, known is {VERSION}): use that one"
-        )
-    if version < VERSION and not older:
-        raise JournalError(
-            f"the journal in {without_password(url)} was written by an older Fairlead (its schema"
-            f" is {version}): start the service once, which brings it up to date"
-        )
-    return int(version)
+    return check_version(int(version), f"the journal in {without_password(url)}", older=older)
 
 
 def _first(error: psycopg.Error) -> str:

@@ -73,7 +73,6 @@ class SqlReader:
             return int(self._head_row(session)[2])
 
     def start(self) -> int:
-        """As `Store.start`."""
         with self._reading() as session:
             return self._start_row(session)[0]
 
@@ -111,13 +110,11 @@ class SqlReader:
         return None
 
     def snapshots(self) -> list[tuple[int, bytes]]:
-        """As `Store.snapshots`."""
         with self._reading() as session:
             kept = [(seq, data) for seq, data in self._snapshots(session) if data is not None]
         return [(seq, zlib.decompress(data)) for seq, data in reversed(kept)]
 
     def until(self, time: int) -> int:
-        """As `Store.until`."""
         with self._reading() as session:
             low, high = self._start_row(session)[0], int(self._head_row(session)[2])
             while low < high:
@@ -154,13 +151,10 @@ class SqlReader:
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        session = self._connect()
-        try:
+        with closing(self._connect()) as session:
             session.begin(write=False)
             yield session
             session.rollback()
-        finally:
-            session.close()
 
     @contextmanager
     def _named(self) -> Iterator[None]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
+from fairlead.service.journal.entry import JournalError, VersionJournalError
+
 VERSION = 4
 """Of the tables. 1: a snapshot was one value. 2: it is in parts, with a checksum. 3: there is where
 the entries that are kept begin. 4: the writer holds a lease."""
@@ -52,6 +54,22 @@ class Migration(Protocol):
     """Makes the next version of the one that there is."""
 
     def __call__(self, run: Run) -> None: ...
+
+
+def check_version(version: int, journal: str, *, older: bool) -> int:
+    """The version of that journal's tables, if this Fairlead can read them; `older` ones, too, if
+    so. Raises JournalError."""
+    if version > VERSION:
+        raise VersionJournalError(
+            f"{journal} was written by a newer Fairlead (its schema is {version}, known is"
+            f" {VERSION}): use that one"
+        )
+    if version < VERSION and not older:
+        raise JournalError(
+            f"{journal} was written by an older Fairlead (its schema is {version}): start the"
+            " service once, which brings it up to date"
+        )
+    return version
 
 
 def _snapshots_in_parts(run: Run) -> None:
@@ -107,7 +125,6 @@ MIGRATIONS: tuple[Migration, ...] = (_snapshots_in_parts, _with_a_start, _with_a
 
 
 def checksum(data: bytes) -> bytes:
-    """The checksum of a snapshot as it is kept."""
     return blake2b(data, digest_size=CHECKSUM).digest()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -76,7 +76,6 @@ class SqlStore(SqlReader):
         self._session = session
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """As `Store.append`."""
         if not entries:
             return
         with self._turn:
@@ -106,8 +105,7 @@ class SqlStore(SqlReader):
         """As `Store.keep`; in small transactions, so that an append need not wait for long."""
         data = zlib.compress(snapshot, 1)
         parts = in_parts(data)
-        session = self._connect()
-        try:
+        with closing(self._connect()) as session:
             with self._writing(session):
                 rows = session.run("SELECT link FROM journal_entry WHERE seq = ?", (seq,))
                 if not rows:
@@ -130,13 +128,10 @@ class SqlStore(SqlReader):
                 gone = "seq < ? OR seq IN (SELECT seq FROM journal_snapshot WHERE whole = 0)"
                 session.run(f"DELETE FROM journal_part WHERE {gone}", (oldest,))
                 session.run("DELETE FROM journal_snapshot WHERE seq < ? OR whole = 0", (oldest,))
-        finally:
-            session.close()
 
     def forget(self, seq: int) -> None:
         """As `Store.forget`; in small transactions, the first of which decides."""
-        session = self._connect()
-        try:
+        with closing(self._connect()) as session:
             whole = [kept for kept, data in self._snapshots(session) if data is not None]
             if not whole or min(whole) < seq:
                 raise JournalError(
@@ -149,8 +144,6 @@ class SqlStore(SqlReader):
                     session.run("INSERT INTO journal_start VALUES (1, ?, ?)", (seq, link))
             while self._remove_some(session):
                 pass
-        finally:
-            session.close()
 
     def compact(self) -> None:
         """Gives the room of what was removed back to the disk, where that is the writer's task. No
@@ -177,7 +170,6 @@ class SqlStore(SqlReader):
                 raise self._fenced()
 
     def close(self) -> None:
-        """As `Store.close`."""
         with self._renewing:
             self._closed = True
             self._end_pulse()

@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import (
-    CorruptJournalError,
-    JournalError,
-    NoJournalError,
-    VersionJournalError,
-)
+from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
 from fairlead.service.journal.lock import Lock, is_held
 from fairlead.service.journal.reading import Session, SqlReader, standing
-from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
+from fairlead.service.journal.schema import NEW_HEAD, VERSION, check_version, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 from fairlead.whole_file import sync_folder
 
@@ -75,11 +70,8 @@ def read_sqlite(path: Path) -> SqlReader:
     if not path.exists():
         raise NoJournalError(f"there is no journal {path}")
     _see(path)
-    session = SqliteSession(path, write=False)
-    try:
+    with closing(SqliteSession(path, write=False)) as session:
         _version(session, path)
-    finally:
-        session.close()
     return SqlReader(
         f"the journal {path}", lambda: SqliteSession(path, write=False), _beside(path, "head")
     )
@@ -242,14 +234,11 @@ def _create(path: Path) -> None:
         for each in (new, _beside(new, "wal"), _beside(new, "shm"), _beside(new, "journal")):
             each.unlink(missing_ok=True)  # of a start that was killed
         os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        session = SqliteSession(new, write=True)
-        try:
+        with closing(SqliteSession(new, write=True)) as session:
             _grow(session, 0)
             name = name_from(os.urandom(16))
             session.run(NEW_HEAD, (name, first_link(name)))
             session.commit()
-        finally:
-            session.close()
         new.rename(path)
         sync_folder(path.parent)
     except OSError as error:
@@ -260,27 +249,18 @@ def _create(path: Path) -> None:
 
 def _epoch(path: Path) -> int:
     """The number of writers so far."""
-    session = SqliteSession(path, write=False)
-    try:
+    with closing(SqliteSession(path, write=False)) as session:
         return standing(session).epoch
-    finally:
-        session.close()
 
 
 def _migrate(path: Path) -> None:
     """Brings an older schema up to date. Another program's file is not touched."""
-    session = SqliteSession(path, write=False)
-    try:
+    with closing(SqliteSession(path, write=False)) as session:
         version = _version(session, path, older=True)
-    finally:
-        session.close()
     if version < VERSION:
-        session = SqliteSession(path, write=True)
-        try:
+        with closing(SqliteSession(path, write=True)) as session:
             _grow(session, version)
             session.commit()
-        finally:
-            session.close()
 
 
 def _grow(session: Session, version: int) -> None:
@@ -295,17 +275,7 @@ def _version(session: Session, path: Path, *, older: bool = False) -> int:
     ((version,),) = session.run("PRAGMA user_version")
     if whose != APPLICATION or not version:
         raise JournalError(f"{path} is no journal of Fairlead's, but another program's file")
-    if version > VERSION:
-        raise VersionJournalError(
-            f"the journal {path} was written by a newer Fairlead (its schema is {version}, known"
-            f" is {VERSION}): use that one"
-        )
-    if version < VERSION and not older:
-        raise JournalError(
-            f"the journal {path} was written by an older Fairlead (its schema is {version}):"
-            " start the service once, which brings it up to date"
-        )
-    return int(version)
+    return check_version(int(version), f"the journal {path}", older=older)
 
 
 def _typed(sql: str) -> str:

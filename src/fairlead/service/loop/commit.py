@@ -73,7 +73,6 @@ class Committer:
         return True
 
     def spread(self, entries: Sequence[Entry]) -> None:
-        """Tells the listeners."""
         if entries:
             for listener in self.listeners:
                 listener(entries)

@@ -28,11 +28,7 @@ from fairlead.service.loop.midway import Before, Midway, NoReaders, Readers
 from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
 from fairlead.service.mailbox import weight
-from fairlead.service.recovery.configuration import (
-    check_settings,
-    fair_settings,
-    first_core,
-)
+from fairlead.service.recovery.configuration import check_settings, fair_settings, first_core
 from fairlead.service.recovery.recover import Recovered, follow, recover
 from fairlead.service.recovery.shortening import Shortening
 from fairlead.service.recovery.snapshots import Snapshots

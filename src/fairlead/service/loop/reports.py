@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from fairlead.engines.interface import Cause, Ended, Lost, Report, Started
 from fairlead.model.job import Job
-from fairlead.scheduling.events import (
-    TaskFailed,
-    TaskFinished,
-    TaskLost,
-    TaskStarted,
-    TaskStopped,
-)
+from fairlead.scheduling.events import TaskFailed, TaskFinished, TaskLost, TaskStarted, TaskStopped
 from fairlead.scheduling.reading.lookup import is_cancelled, task_state
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.loop.step import Step

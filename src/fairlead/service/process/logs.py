@@ -82,7 +82,6 @@ class Logs:
             self.event(f"{change.part.value}_down", why=_scalar(change.why))
 
     def write_entries(self, entries: Sequence[Entry]) -> None:
-        """Entries that are durable."""
         if self.level is Level.OFF:
             return
         names = _ALL if self.level is Level.ALL else _FEW

@@ -123,7 +123,6 @@ class Records:
                 yield self.jobs[job], task, attempt
 
     def held_of(self, job: JobRecord) -> list[Attempt]:
-        """The attempts of a job that are on machines."""
         if not job.held:
             return []
         state, attempt, first = self.table.state, self.table.attempt, job.first
@@ -144,7 +143,6 @@ class Records:
         return (token, None if known is None else known.tenant, key)
 
     def is_below(self, tenant: str | None, above: str) -> bool:
-        """Whether a tenant is that one, or below it."""
         while tenant is not None and tenant != above:
             known = self.tenants.get(tenant)
             tenant = None if known is None else known.parent

@@ -12,13 +12,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
-from fairlead.model.plain import (
-    Plain,
-    machine_of,
-    plain_machine,
-    plain_tenant,
-    tenant_of,
-)
+from fairlead.model.plain import Plain, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
@@ -56,7 +50,6 @@ class RecordsDump:
     columns: dict[str, bytes]
 
     def encode(self) -> bytes:
-        """The bytes."""
         records = self.records
         kinds, works = plain_jobs(self.jobs)
         header = {
@@ -98,7 +91,6 @@ def _ordered(tree: Any) -> Any:
 
 
 def take(records: Records) -> RecordsDump:
-    """The records as they are now."""
     table = TaskTable()
     table.free = records.table.free
     copied = replace(

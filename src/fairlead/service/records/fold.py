@@ -11,12 +11,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.scheduling import events
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.transitions import (
-    ILLEGAL,
-    TaskChange,
-    TaskState,
-    task_table,
-)
+from fairlead.scheduling.transitions import ILLEGAL, TaskChange, TaskState, task_table
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
 from fairlead.service.records import fold_machines as machines
 from fairlead.service.records import fold_people as people

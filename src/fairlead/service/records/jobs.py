@@ -68,7 +68,6 @@ class JobRecord:
 
     @property
     def name(self) -> str:
-        """Its unique name."""
         return self.job.name
 
     @property
@@ -83,7 +82,6 @@ class JobRecord:
 
     @property
     def waiting(self) -> int:
-        """The number of tasks that wait."""
         return self.counts[TaskState.WAITING]
 
     @property
@@ -93,7 +91,6 @@ class JobRecord:
 
     @property
     def state(self) -> JobState:
-        """Its state now."""
         if self.cancelled:
             return JobState.CANCELLED
         if not self.over:

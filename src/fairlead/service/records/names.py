@@ -43,7 +43,6 @@ class Names:
         return self._unique.get(unique)
 
     def add(self, job: JobRecord) -> None:
-        """A job is new."""
         self._unique[job.name] = job
         self._tenants.setdefault(job.job.tenant, {})[job.id] = job
         self._old += BETWEEN in job.called
@@ -51,7 +50,6 @@ class Names:
             self._others.setdefault(job.called, {})[job.job.tenant] = job
 
     def remove(self, job: JobRecord) -> None:
-        """A job is forgotten."""
         del self._unique[job.name]
         own = self._tenants[job.job.tenant]
         del own[job.id]

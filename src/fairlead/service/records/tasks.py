@@ -100,7 +100,6 @@ class TaskTable:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def columns(self) -> dict[str, array[int]]:
-        """The columns by their names."""
         return {name: getattr(self, name) for name in COLUMNS}
 
     def add(self, count: int) -> int:

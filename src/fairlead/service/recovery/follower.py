@@ -135,7 +135,6 @@ class Follower:
 
     @property
     def store(self) -> SqlReader:
-        """The journal."""
         return self._contender.reader
 
     @property

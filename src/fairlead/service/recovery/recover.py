@@ -9,12 +9,7 @@ from typing import Protocol
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.journal.entry import (
-    CorruptJournalError,
-    Entry,
-    Listener,
-    VersionJournalError,
-)
+from fairlead.service.journal.entry import CorruptJournalError, Entry, Listener, VersionJournalError
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.recovery.configuration import SCHEMA, SERVICE_STARTED

@@ -34,7 +34,6 @@ class Snapshot:
     records: books.RecordsDump
 
     def encode(self) -> bytes:
-        """The bytes."""
         core = self.core.encode()
         return b"".join([START, len(core).to_bytes(8, "little"), core, self.records.encode()])
 

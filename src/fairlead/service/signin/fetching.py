@@ -53,7 +53,6 @@ class IssuerKey:
     key: PublicKey
 
     def fits(self, algorithm: str) -> bool:
-        """Whether the key is for that algorithm."""
         if self.alg is not None and self.alg != algorithm:
             return False
         return algorithm.startswith(TYPES[self.type])

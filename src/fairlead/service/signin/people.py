@@ -10,12 +10,7 @@ from joserfc import jws
 from joserfc.errors import JoseError
 
 from fairlead.service.requests import Role
-from fairlead.service.signin.claims import (
-    UntrustedError,
-    check_addressed,
-    check_times,
-    claimed,
-)
+from fairlead.service.signin.claims import UntrustedError, check_addressed, check_times, claimed
 from fairlead.service.signin.fetching import IssuerKey, Keys, fetch_keys
 from fairlead.service.signin.key_cache import KeyCache
 from fairlead.service.signin.settings import SignInSettings

@@ -11,7 +11,6 @@ from queue import Full, Queue
 from threading import Thread
 from typing import Protocol, TypeVar
 
-from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 
 from fairlead.model.errors import InputError
@@ -135,11 +134,6 @@ class Telemetry:
         """Sends what is left, if the collector takes it soon."""
         self._put(None)
         self._thread.join(STOPPING)
-
-    @property
-    def provider(self) -> TracerProvider:
-        """The maker of the spans."""
-        return self._provider
 
     def _put(self, what: Happening | None) -> None:
         try:

@@ -111,7 +111,6 @@ class WhyJob:
 
     @property
     def ahead(self) -> Behind | None:
-        """The jobs that come first, if there are any."""
         reasons = () if self.why is None else self.why.reasons
         return next((each for each in reasons if isinstance(each, Behind)), None)
 
@@ -321,7 +320,6 @@ def start_of(core: Core, why: Why) -> Start | None:
 
 
 def expected(now: int, start: Start) -> str:
-    """The expected start as a sentence."""
     if start.time is not None:
         what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
         said = f"{what} of it {_are(start.tasks)} expected to start in {_since(now, start.time)}"

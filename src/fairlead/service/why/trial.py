@@ -54,7 +54,6 @@ class Trials:
 
     @property
     def left(self) -> int:
-        """The number of trials that are left."""
         return self._left
 
     def happen(self, events: Sequence[Event]) -> int:

@@ -42,7 +42,6 @@ class Scarce:
 
     @property
     def held(self) -> float:
-        """The amount of it that is held."""
         return sum(holder.amount for holder in self.holders)
 
 

@@ -277,7 +277,6 @@ def _try(
 def apply(
     cluster: Cluster, jobs: Sequence[Job], job: Job, change: Change
 ) -> tuple[Cluster, Sequence[Job]]:
-    """The input with the change made."""
     match change.kind:
         case Kind.RESOURCE:
             return _with_more(cluster, change), jobs

@@ -63,7 +63,6 @@ class Classes:
         return replace(self, count=np.ones(1))
 
     def only(self, column: int) -> Classes:
-        """Just one of the classes."""
         at = slice(column, column + 1)
         number = next(n for n, c in self.column.items() if c == column)
         return Classes(
@@ -138,7 +137,6 @@ class Seen:
             raise CertificateError(f"the classes name {min(unknown)}, which is no machine")
 
     def all_kinds(self) -> Classes:
-        """The kinds of machines as classes."""
         count = np.bincount(self.kind, minlength=len(self.kinds)).astype(float)
         return self._classes(list(range(len(self.kinds))), count, {})
 
@@ -169,7 +167,6 @@ def tasks_in(demand: Floats, capacity: Floats) -> Floats:
 
 
 def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
-    """The input in arrays."""
     resources = tuple(sorted({r for job in jobs for r, need in job.demand.items() if need}))
     constraints: dict[Constraint, int] = {}
     of_job = [

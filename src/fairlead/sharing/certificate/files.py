@@ -168,7 +168,6 @@ class _Reader:
         )
 
     def text(self) -> str:
-        """Text."""
         if not isinstance(self.value, str):
             self.refuse("text belongs here")
         return self.value

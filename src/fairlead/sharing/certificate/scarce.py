@@ -96,7 +96,6 @@ class Rows:
         return found
 
     def job(self, name: str, where: str) -> int:
-        """The number of a job."""
         job = self.seen.job.get(name)
         if job is None:
             raise CertificateError(f"{where}: there is no job {name}")

@@ -10,14 +10,7 @@ from flint import fmpq
 from fairlead.model.errors import CertificateError
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import PoolProof
-from fairlead.sharing.certificate.arithmetic import (
-    NONE,
-    ONE,
-    Equation,
-    nearest,
-    rational,
-    solution,
-)
+from fairlead.sharing.certificate.arithmetic import NONE, ONE, Equation, nearest, rational, solution
 from fairlead.sharing.certificate.arrays import Seen
 from fairlead.sharing.certificate.scales import held
 from fairlead.sharing.certificate.scarce import Row, Rows

@@ -74,7 +74,6 @@ def placements(
 
 
 def scarce(names: Names, row: Row) -> Scarce:
-    """The subject of a row, in names."""
     kind, first, second = row
     problem = names.problem
     if kind == "on":
@@ -138,7 +137,6 @@ def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Ite
 
 
 def proof_places(names: Names, filling: Filling) -> Iterator[Places]:
-    """The places of the tasks."""
     for members, classes in filling.places:
         jobs = tuple(sorted(names.problem.job_names[j] for j in members))
         yield Places(jobs, tuple(sorted(names.show[c] for c in classes)))

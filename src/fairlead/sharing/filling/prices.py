@@ -8,14 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq, fmpz
 
-from fairlead.sharing.filling.corner import (
-    Corner,
-    Row,
-    blocks,
-    differences,
-    null_vector,
-    there_is,
-)
+from fairlead.sharing.filling.corner import Corner, Row, blocks, differences, null_vector, there_is
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Progress
 from fairlead.sharing.numbers.amounts import nearest

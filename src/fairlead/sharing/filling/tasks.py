@@ -240,7 +240,6 @@ class _Sum:
         self._by_level: dict[int, tuple[fmpq, list[fmpq]]] = {}
 
     def add(self, terms: Terms, part: int) -> None:
-        """So many times these."""
         for level, times in terms:
             self._by_level.setdefault(id(level), (level, []))[1].append(times * part)
 

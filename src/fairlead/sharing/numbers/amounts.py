@@ -86,7 +86,6 @@ def rational(number: Any) -> fmpq:
 
 
 def rationals(numbers: Iterable[Any]) -> list[fmpq]:
-    """The numbers as rationals."""
     if isinstance(numbers, np.ndarray):
         numbers = numbers.tolist()
     return [rational(number) for number in numbers]

@@ -72,7 +72,6 @@ class Problem:
 
     @cached_property
     def amounts(self) -> Amounts:
-        """The amounts as rationals."""
         from fairlead.sharing.numbers.amounts import of_doubles
 
         if self.known is not None:

@@ -22,12 +22,10 @@ class RationalProblem:
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """The names of the resources."""
         return self.problem.resources
 
     @property
     def job_names(self) -> tuple[str, ...]:
-        """The names of the jobs."""
         return self.problem.job_names
 
     @property

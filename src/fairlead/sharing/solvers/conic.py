@@ -165,7 +165,6 @@ class _Point:
         return float(self.z @ self.s + self.y @ self.v) / (len(self.z) + len(self.y))
 
     def least(self) -> float:
-        """The least of all."""
         return min(float(values.min()) for values in (self.z, self.y, self.s, self.v))
 
 

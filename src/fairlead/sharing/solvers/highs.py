@@ -21,7 +21,6 @@ def start_highs(options: Options) -> highspy.Highs:
 
 
 def set_options(highs: highspy.Highs, options: Options) -> None:
-    """These options from now on."""
     for option, value in options.items():
         highs.setOptionValue(option, value)
 

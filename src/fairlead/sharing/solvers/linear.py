@@ -8,13 +8,7 @@ import highspy
 import numpy as np
 
 from fairlead.sharing.problem.problem import Floats, Ints
-from fairlead.sharing.solvers.highs import (
-    Options,
-    add_columns,
-    add_rows,
-    failure,
-    start_highs,
-)
+from fairlead.sharing.solvers.highs import Options, add_columns, add_rows, failure, start_highs
 
 INFINITY = highspy.kHighsInf
 _OPTIONS: Options = {

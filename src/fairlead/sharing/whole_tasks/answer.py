@@ -184,7 +184,6 @@ def _names(cluster: Cluster, problem: Problem) -> Names:
 
 
 def _jobs(names: Names, tasks: Sequence[int]) -> tuple[tuple[str, int], ...]:
-    """Tasks by the jobs' names."""
     return tuple(sorted(zip(names.problem.job_names, tasks, strict=True)))
 
 

@@ -78,7 +78,6 @@ class _Allowed:
         return whole_gangs(self._gang[j], most, int(self._tasks[j]))
 
     def take(self, j: int, tasks: int) -> None:
-        """Job j has these now."""
         for at, cap in enumerate(self._limits):
             self._room[at] -= int(cap.use[j]) * tasks
 

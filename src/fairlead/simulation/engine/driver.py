@@ -98,7 +98,6 @@ class Driver:
 
     @property
     def tasks(self) -> int:
-        """Their tasks."""
         return int(self.clock[0]["tasks_so_far"])
 
     def job_name(self, number: int) -> str:
@@ -106,7 +105,6 @@ class Driver:
         return self._names.get(number) or str(number)
 
     def digest(self) -> str:
-        """The core's digest."""
         return self.core.digest()
 
     def go(self, bar: Bar) -> None:
@@ -340,14 +338,12 @@ class Driver:
     # What was measured
 
     def _make_room(self, tasks: int) -> None:
-        """Room for so many records of tasks."""
         if int(self.clock[0]["task_records"]) + tasks > len(self._task_out):
             self._tell()
         if tasks > len(self._task_out) and self.clock[0]["keep_tasks"]:
             self._task_out = np.zeros((tasks, len(TASK_RECORD)), np.int64)
 
     def _tell(self) -> None:
-        """Tells the sinks what was recorded."""
         clock = self.clock[0]
         jobs, tasks = int(clock["job_records"]), int(clock["task_records"])
         clock["job_records"] = clock["task_records"] = 0

@@ -104,18 +104,15 @@ class WorkloadCore(SlotCore):
             self.book.ids.machines[names[machine]] = slot
 
     def leave(self, machine: int) -> None:
-        """A machine is gone."""
         self.book.leave(self.slot(machine))
         self._slot[machine] = NONE
         del self.book.ids.machines[self._workload.machines.names[machine]]
 
     def update(self, machine: int, capacity: Ints) -> None:
-        """A machine has another capacity."""
         labels = self._workload.machines.labels[machine]
         self.book.change(self.slot(machine), capacity, self._satisfies[machine], labels)
 
     def slot(self, machine: int) -> int:
-        """The slot of a machine that is there."""
         return int(self._slot[machine])
 
     def newest(self, machine: int, started: Ints) -> int:

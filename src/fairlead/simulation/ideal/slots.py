@@ -181,7 +181,6 @@ class Slots:
             self._take(row, way[0][1])
 
     def _waits(self) -> Ints:
-        """The rows of the jobs that wait."""
         found: Ints = np.flatnonzero(self.waiting[: len(self._rows)] > 0)
         return found
 

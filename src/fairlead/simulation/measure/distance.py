@@ -45,7 +45,6 @@ class Summary:
 
 
 def summary_of(samples: Sequence[Sample]) -> Summary:
-    """Adds up the samples."""
     count = len(samples)
     return Summary(
         samples=count,

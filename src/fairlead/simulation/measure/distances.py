@@ -106,7 +106,6 @@ class Distances(Sink):
 
     @property
     def summary(self) -> Summary:
-        """The sum of all samples."""
         return summary_of(self._samples)
 
     def figures(self) -> tuple[float | None, float | None]:

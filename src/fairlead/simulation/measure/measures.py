@@ -105,13 +105,11 @@ class TableSink(Sink):
 
     @property
     def table(self) -> Table:
-        """The table that is being written."""
         assert self._table is not None  # start() comes first
         return self._table
 
     @property
     def run(self) -> RunInfo:
-        """The run that the table is about."""
         assert self._run is not None  # start() comes first
         return self._run
 
@@ -134,7 +132,6 @@ class SampleSink(TableSink):
             self.every = first_interval(run.workload)
 
     def keep(self, time: int, rows: int, columns: Mapping[str, object]) -> None:
-        """One more sample."""
         if self._fixed is not None:
             self.table.write(columns)
             return

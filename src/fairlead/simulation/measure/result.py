@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SCHEMA = "fairlead.simulation/1"
+SHOWN = (
+    *("policy", "placement", "seed", "tasks", "placed", "seconds"),
+    *("rmse_percent", "largest_shortfall", "digest"),
+)
 
 
 @dataclass(frozen=True)
@@ -30,17 +34,7 @@ class Result:
 
     def row(self) -> dict[str, object]:
         """The keys of `fairlead.simulation/1`, in their order."""
-        return {
-            "policy": self.policy,
-            "placement": self.placement,
-            "seed": self.seed,
-            "tasks": self.tasks,
-            "placed": self.placed,
-            "seconds": self.seconds,
-            "rmse_percent": self.rmse_percent,
-            "largest_shortfall": self.largest_shortfall,
-            "digest": self.digest,
-        }
+        return {name: getattr(self, name) for name in SHOWN}
 
 
 def tree(results: list[Result]) -> dict[str, object]:

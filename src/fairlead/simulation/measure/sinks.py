@@ -167,7 +167,6 @@ class Kept(Sink):
 
     @property
     def names(self) -> dict[int, str]:
-        """The names of the jobs, by their numbers."""
         return self._names
 
     @property

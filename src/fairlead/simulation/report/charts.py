@@ -61,7 +61,6 @@ class Chart:
         )
 
     def tree(self) -> Tree:
-        """The chart as the page takes it."""
         return {
             "title": self.title,
             "caption": self.caption,

@@ -32,7 +32,6 @@ class Size(Enum):
 
     @property
     def words(self) -> str:
-        """As tables and axes have it."""
         low, high = self.value
         return f"> {low - 1}" if high is None else f"{low}–{high}"
 

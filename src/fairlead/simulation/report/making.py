@@ -46,7 +46,6 @@ class Report:
         return found
 
     def tree(self) -> Tree:
-        """The report as its page takes it."""
         return {
             "about": list(self.about),
             "tables": [

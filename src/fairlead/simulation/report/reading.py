@@ -13,13 +13,7 @@ import pyarrow.parquet
 
 from fairlead.model.errors import InputError
 from fairlead.simulation.measure.tables import schema_of
-from fairlead.simulation.studies.study_files import (
-    RUN,
-    RUN_SCHEMA,
-    STUDY,
-    STUDY_SCHEMA,
-    content_of,
-)
+from fairlead.simulation.studies.study_files import RUN, RUN_SCHEMA, STUDY, STUDY_SCHEMA, content_of
 from fairlead.simulation.workload import Floats
 
 
@@ -60,7 +54,6 @@ class Folder:
 
     @property
     def workload(self) -> str:
-        """The workload's name."""
         return self.runs[0].workload
 
     def series(self) -> dict[str, tuple[Run, ...]]:
@@ -150,5 +143,4 @@ def floats(column: pa.ChunkedArray) -> Floats:
 
 
 def texts(column: pa.ChunkedArray) -> list[str]:
-    """The words of a column."""
     return [str(value) for value in column.to_pylist()]

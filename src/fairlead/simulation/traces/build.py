@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError
+from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
+from fairlead.scheduling.state.terms import Term
+from fairlead.simulation.traces.options import Settings
 from fairlead.simulation.workload import (
     Ints,
     JobBatch,
     MachineTable,
+    Resource,
     Words,
     Workload,
     always_there,
+    plain_batch,
 )
 
 BATCH = 16_384
@@ -61,18 +66,39 @@ def jobs_of_one_task(
 ) -> JobBatch:
     """Jobs that have one task each, sorted by submission; ties stay in their order."""
     order = np.argsort(submit, kind="stable")
-    count = len(order)
-    return JobBatch(
+    return plain_batch(
+        submit[order],
+        demand[order],
+        np.ones(len(order), dtype=np.int64),
+        durations[order],
         names=None if names is None else tuple(names[place] for place in order),
-        submit=submit[order],
-        tenant=np.full(count, -1, dtype=np.int64) if tenant is None else tenant[order],
-        demand=demand[order],
-        tasks=np.ones(count, dtype=np.int64),
-        needs=np.zeros((count, 0), dtype=np.uint64) if needs is None else needs[order],
-        spread=np.zeros(count, dtype=np.bool_),
-        gang=np.ones(count, dtype=np.int64),
-        durations=durations[order],
-        first=np.arange(count + 1, dtype=np.int64),
+        tenant=None if tenant is None else tenant[order],
+        needs=None if needs is None else needs[order],
+    )
+
+
+def workload_of(
+    name: str,
+    resources: tuple[Resource, ...],
+    machines: MachineTable,
+    jobs: JobBatch,
+    options: Settings,
+    notes: Sequence[str],
+    tenants: Iterable[str] = (),
+    terms: tuple[Term, ...] = (),
+) -> Workload:
+    """The workload of jobs that are all in memory, read with these options."""
+    return Workload(
+        name=name,
+        resources=resources,
+        machines=machines,
+        tenants=tuple(map(Tenant, tenants)),
+        terms=terms,
+        batches=in_batches(jobs),
+        notes=tuple(notes),
+        jobs=len(jobs),
+        tasks=int(jobs.tasks.sum()),
+        options=options.values,
     )
 
 
@@ -103,7 +129,6 @@ def machines_from_start(
 
 
 def no_machines(resources: int) -> MachineTable:
-    """A table without machines."""
     return machines_from_start((), (), np.zeros((0, resources), dtype=np.int64))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.scheduling.state.terms import Term, written_term
+from fairlead.scheduling.state.terms import Term, write_term
 from fairlead.simulation.traces.matching import Matching, at_start
-from fairlead.simulation.traces.percentiles import Counted
 from fairlead.simulation.workload import Floats, Ints, JobBatch, Workload
 
 PERCENTS = (1, 10, 25, 50, 75, 90, 99, 100)
@@ -127,7 +126,7 @@ class _Describing:
             constrained_jobs=self._constrained,
             constrained_tasks=self._constrained_tasks,
             terms=tuple(
-                (written_term(term), int(jobs), machines)
+                (write_term(term), int(jobs), machines)
                 for term, jobs, machines in zip(
                     self._terms, self._needed, matching.counts, strict=True
                 )
@@ -205,3 +204,43 @@ def _repeats(batch: JobBatch) -> Ints:
 def _percentiles_of(counted: Counted) -> tuple[int, ...] | None:
     found = counted.percentiles(PERCENTS)
     return None if found is None else tuple(found)
+
+
+_PENDING = 2_000_000  # values that wait before they are counted
+
+
+class Counted:
+    """Counts of values: how often each came."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(0, dtype=np.int64)
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._waiting: list[tuple[Ints, Ints]] = []
+        self._rows = 0
+
+    def add(self, values: Ints, counts: Ints) -> None:
+        """Each value came so many times more."""
+        self._waiting.append((values, counts))
+        self._rows += len(values)
+        if self._rows > max(_PENDING, len(self._values)):
+            self._gather()
+
+    def _gather(self) -> None:
+        values = np.concatenate([self._values, *(values for values, _ in self._waiting)])
+        counts = np.concatenate([self._counts, *(counts for _, counts in self._waiting)])
+        self._values, place = np.unique(values, return_inverse=True)
+        self._counts = np.zeros(len(self._values), dtype=np.int64)
+        np.add.at(self._counts, place, counts)
+        self._waiting, self._rows = [], 0
+
+    def percentiles(self, percents: Sequence[int]) -> list[int] | None:
+        """For each percentage, the least value that at least so many of a hundred do not exceed
+        (the nearest rank); None where no value came."""
+        self._gather()
+        there = self._counts > 0
+        values, counts = self._values[there], self._counts[there]
+        if not len(values):
+            return None
+        upto = np.cumsum(counts)
+        ranks = [max(1, -(-int(upto[-1]) * percent // 100)) for percent in percents]
+        return [int(value) for value in values[np.searchsorted(upto, ranks)]]

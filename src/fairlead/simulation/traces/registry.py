@@ -40,7 +40,6 @@ _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
 def format_names() -> tuple[str, ...]:
-    """The names that `--format` takes."""
     return (OWN, *(form.name for form in PUBLIC))
 
 

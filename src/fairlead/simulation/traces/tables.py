@@ -231,17 +231,12 @@ def _units(text: str, column: Column) -> int | Mistake:
         return Mistake(f"{column.name} is {text}, which is less than 0", "write 0 or more")
     if units.denominator != 1:
         return Mistake(
-            f"{column.name} is {text}, which is finer than its unit {written_unit(column.unit)}",
+            f"{column.name} is {text}, which is finer than its unit {column.unit}",
             "round it, or choose a finer unit",
         )
     if units > LARGEST:
         return Mistake(f"{column.name} is {text}, which is too large", "choose a larger unit")
     return int(units)
-
-
-def written_unit(unit: Fraction) -> str:
-    """The unit as people write it: `1/1000`, `1048576`."""
-    return str(unit)
 
 
 def first_line(path: str) -> str:

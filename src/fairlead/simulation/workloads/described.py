@@ -269,7 +269,6 @@ def _arrivals(jobs: Sequence[Job], span: int, seed: int) -> _Arrivals:
 
 
 def _times_of(job: Job, span: int, draw: np.random.Generator) -> Ints:
-    """When the job comes."""
     first = _microseconds(job.arrive)
     if job.every is None:
         return np.array([first])

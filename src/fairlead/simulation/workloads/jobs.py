@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fairlead.simulation.workload import Bools, Floats, Ints, JobBatch, Words
+from fairlead.simulation.workload import Bools, Floats, Ints, JobBatch, Words, plain_batch
 from fairlead.simulation.workloads.draws import Shape, Stream, Times, microseconds, numbers
 
 BATCH = 4096
@@ -61,22 +62,15 @@ def stream(jobs: Jobs, times: Times, seed: int) -> Callable[[], Iterator[JobBatc
 
 def _batch(jobs: Jobs, part: slice, times: Times, draw: np.random.Generator) -> JobBatch:
     tasks, mean = jobs.tasks[part], jobs.mean[part]
-    count = len(tasks)
     given = np.ones_like(tasks) if times.shape is Shape.CONSTANT else tasks
     factors = times.factors(int(given.sum()), draw)
-    missing = {
-        "names": None,
-        "tenant": np.full(count, -1),
-        "spread": np.zeros(count, np.bool_),
-        "gang": np.ones(count, np.int64),
-    }
-    of_jobs = {
+    of_jobs: dict[str, Any] = {
         name: values[part]
         for name, values in vars(jobs).items()
         if values is not None and name != "mean"
     }
-    return JobBatch(
-        **missing | of_jobs,
+    return plain_batch(
+        **of_jobs,
         durations=microseconds(factors * np.repeat(mean, given)),
         first=np.concatenate([[0], np.cumsum(given)]),
     )

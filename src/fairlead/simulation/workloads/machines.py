@@ -13,14 +13,7 @@ from pyarrow import csv
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
-from fairlead.simulation.workload import (
-    Floats,
-    Ints,
-    MachineTable,
-    Resource,
-    Words,
-    always_there,
-)
+from fairlead.simulation.workload import Floats, Ints, MachineTable, Resource, Words, always_there
 from fairlead.simulation.workloads.draws import Stream, numbers
 
 UNIT = 10_000_000

@@ -12,14 +12,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
-from fairlead.simulation.workload import (
-    Ints,
-    MachineEvent,
-    MachineTable,
-    Resource,
-    Words,
-    Workload,
-)
+from fairlead.simulation.workload import Ints, MachineEvent, MachineTable, Resource, Words, Workload
 from fairlead.simulation.workloads.draws import SECOND, Shape, Stream, Times, numbers
 from fairlead.simulation.workloads.jobs import Jobs, stream
 

@@ -218,7 +218,6 @@ def _together(runs: Sequence[Compared]) -> list[Row]:
 
 
 def _table(name: str, one: Compared, until: float) -> Table:
-    """The moments that are drawn."""
     some = _choose_moments(one, until)
     columns: dict[str, Sequence[object]] = {"second": one.seconds[some].tolist()}
     for scheduler, shares in one.shares.items():

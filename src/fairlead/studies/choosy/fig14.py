@@ -132,7 +132,6 @@ def panels(cores: Floats) -> tuple[Panel, ...]:
 
 
 def table(cores: Floats) -> Table:
-    """What is drawn."""
     columns = {name: cores[:, at].tolist() for at, name in enumerate(NAMES)}
     return Table("cores", {"second": list(range(len(cores))), **columns})
 

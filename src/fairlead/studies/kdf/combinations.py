@@ -35,7 +35,6 @@ class Judged:
     tasks: dict[str, tuple[float, ...]]
 
     def total(self, rule: str) -> float:
-        """The tasks of all users."""
         return sum(self.tasks[rule])
 
 

@@ -113,7 +113,6 @@ def run(_: Setting) -> Findings:
 
 
 def _by_job(jobs: Ints) -> list[int]:
-    """How many there are of each job."""
     counts: list[int] = np.bincount(jobs, minlength=len(JOBS)).tolist()
     return counts
 

@@ -102,7 +102,6 @@ def run(_: Setting) -> Findings:
 
 
 def flat(values: list[float]) -> bool:
-    """Whether all are the same."""
     return max(values) - min(values) <= 1e-9 * max(values)
 
 

@@ -46,7 +46,7 @@ KINDS = (CPU_ONLY, PART, WHOLE, SEVERAL, NAMED)
 """Of pods; those that name GPU models are of another kind as well."""
 UNTIL = 200 * 3600 * SECOND
 TENTH, FORTIETH = 10, 40
-FEW_PODS = 2000
+FEW_PODS = 1000
 """Of a quick run."""
 SPEED = 300
 """Recorded arrivals, so many times as fast: every tenth node is full for a time."""
@@ -152,7 +152,6 @@ def _kinds(gpus: float, named: bool) -> tuple[str, ...]:
 
 
 def _rows(relative: dict[str, list[float]], waits: dict[str, list[float]]) -> list[Row]:
-    """The claims, and what decided them."""
     named, several, part = map(KINDS.index, (NAMED, SEVERAL, PART))
     line = ", ".join(
         f"{kind} {waits[FIFO][at]:,.0f} s, TSF {waits[TSF][at]:,.0f} s"

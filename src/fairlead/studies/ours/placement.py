@@ -135,7 +135,6 @@ def least_share(case: Small) -> float:
 def _rows(
     rmse: dict[str, list[float]], mean: dict[str, float], shares: dict[str, float]
 ) -> list[Row]:
-    """The claims, and what decided them."""
     others = [mean[rule] for rule in RULES if rule != SPREAD]
     apart = max(others) - min(others)
     draws = max(rmse[DEFAULT]) - min(rmse[DEFAULT])

@@ -67,7 +67,6 @@ def run(setting: Setting) -> Findings:
 
 
 def panels(run: Shares) -> tuple[Panel, ...]:
-    """The three panels of the figure."""
     seconds = list(range(len(run[TASKS])))
     return tuple(
         lines(
@@ -83,7 +82,6 @@ def panels(run: Shares) -> tuple[Panel, ...]:
 
 
 def table(run: Shares) -> Table:
-    """What is drawn."""
     columns: dict[str, Sequence[object]] = {"second": list(range(len(run[TASKS])))}
     for kind in (CPU, MEMORY, TASKS):
         for at, job in enumerate(JOBS):

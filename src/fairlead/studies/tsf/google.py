@@ -11,9 +11,7 @@ from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import NEVER, Kept
 from fairlead.simulation.report.figures import Size
 from fairlead.simulation.workload import Floats, Ints, Workload
-from fairlead.simulation.workloads.draws import (
-    SECOND,
-)
+from fairlead.simulation.workloads.draws import SECOND
 from fairlead.studies.claims import Row, compare, whether
 from fairlead.studies.pictures.charts import Line, bars, lines
 from fairlead.studies.pictures.picture import Panel, Picture
@@ -36,7 +34,6 @@ FILE = "task_events_part-00000-of-00500.csv.gz"
 SEEDS, OTHER_SEEDS, FEW = tuple(range(1, 51)), tuple(range(1, 6)), (1,)
 """Of the first rule, of the others, and of a quick run."""
 QUANTILES = tuple(at / 200 for at in range(1, 200))
-PERCENT = [100 * part for part in QUANTILES[::2]]
 EIGHTY = QUANTILES.index(0.8)
 SALIENT = 1.0
 """Seconds of a delay that a user notices."""

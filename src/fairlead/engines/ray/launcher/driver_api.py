@@ -78,7 +78,6 @@ class DriverApi:
 
     @in_group(HEAR)
     def nodes(self, epoch: int) -> list[Tree]:
-        """The nodes that are alive."""
         with self._lock:
             self._check(epoch)
             return self._node_names.rows()
@@ -239,7 +238,6 @@ class DriverApi:
         self._news_line, self._news_round, self._news_seen = line, turn, seen
 
     def _forget_line(self, line: LauncherEnd) -> None:
-        """That line is over."""
         if self._news_line is line:
             self._news_line = None
 

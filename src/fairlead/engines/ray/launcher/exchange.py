@@ -106,6 +106,5 @@ class Exchange:
                 self._leave(key.data)
 
     def _leave(self, line: LauncherEnd) -> None:
-        """Hears it no more."""
         self._chosen.unregister(line.socket)
         line.socket.close()

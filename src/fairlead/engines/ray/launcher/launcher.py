@@ -81,7 +81,6 @@ class Launcher(WorkerApi, DriverApi):
     # What workers and `fairlead.ray` call.
 
     def started(self, key: Key, moment: int) -> None:
-        """An attempt runs."""
         with self._lock:
             attempt = self._book.attempts.get(key)
             if attempt is None or attempt.end is not None or attempt.started is not None:

@@ -62,5 +62,4 @@ class NodeNames:
 
 
 def head_of(found: list[Seen]) -> str | None:
-    """The id of the head."""
     return next((n["NodeID"] for n in found if n["Alive"] and HEAD in n["Resources"]), None)

@@ -19,7 +19,6 @@ class Probes:
         self._running: dict[str, Any] = {}
 
     def forget(self, node: str) -> None:
-        """It is gone."""
         self._running.pop(node, None)
 
     def look(self) -> None:

@@ -17,14 +17,12 @@ SIGTERM, SIGKILL = 15, 9
 
 
 def build_lost(why: str, started: bool, machine_at_fault: bool = True) -> Tree:
-    """The attempt is lost."""
     return {"is": "lost", "started": started, "why": why, "machine_at_fault": machine_at_fault}
 
 
 def build_ended(
     cause: str, code: int, time: int, started: int | None = None, message: str = ""
 ) -> Tree:
-    """The attempt ended."""
     tree: Tree = {"is": "ended", "cause": cause, "code": code, "time": time, "started": started}
     return {**tree, "message": message}
 

@@ -39,7 +39,6 @@ class WorkerApi:
         return name
 
     def kept(self, name: str) -> list[Any]:
-        """A reference to what is kept."""
         with self._lock:
             return [self._book.kept[name]]
 

@@ -87,7 +87,6 @@ class Folder:
             )
 
     def path(self, attempt: Attempt) -> Path:
-        """The folder of an attempt."""
         return self.work / str(attempt)
 
     def issue(self, attempt: Attempt, person: Person | None) -> Path:
@@ -157,7 +156,6 @@ class Folder:
     def output(
         self, attempt: Attempt, stream: Stream, offset: int, most: int, over: bool
     ) -> Output:
-        """A part of what it wrote."""
         handle = self._open(attempt, FILES[stream]) if stream in FILES else None
         if handle is None:
             return Output(b"", 0, 0, over)

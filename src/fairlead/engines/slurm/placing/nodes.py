@@ -8,13 +8,7 @@ from fractions import Fraction
 
 from fairlead.engines.interface import Health, Node
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob, SlurmNode
-from fairlead.engines.slurm.translation import (
-    MEBIBYTE,
-    RUNNING,
-    is_usable,
-    machine_of,
-    take_from,
-)
+from fairlead.engines.slurm.translation import MEBIBYTE, RUNNING, is_usable, machine_of, take_from
 from fairlead.model.errors import InputError
 from fairlead.model.names import expand_all
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Lock, RLock, Thread
 
@@ -20,6 +19,7 @@ from fairlead.engines.interface import (
     Report,
     Started,
     Stream,
+    disk_trouble,
 )
 from fairlead.engines.observing import View
 from fairlead.engines.slurm.placing.controller import Controller
@@ -32,15 +32,6 @@ from fairlead.engines.slurm.reading.reader import pause
 from fairlead.model.errors import FairleadError, InputError
 
 SECOND = 1_000_000
-
-
-@contextmanager
-def _disk_trouble() -> Iterator[None]:
-    """A disk that is full or broken is the engine's failure."""
-    try:
-        yield
-    except OSError as error:
-        raise EngineError(f"the state folder cannot be used: {error}") from error
 
 
 class Placer:
@@ -65,7 +56,7 @@ class Placer:
     ) -> None:
         self._every, self._controller, self._partition = every / SECOND, controller, partition
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _disk_trouble():  # the folder that users pass is beside the one that is closed to them
+        with disk_trouble():  # the folder that users pass is beside the one that is closed to them
             self._folder = Folder(state / "slurm", state.with_name(f"{state.name}.slurm"))
         self.identity, self._kept = f"slurm:{self._folder.identity}", not self._folder.new
         self._lock, self._rounds_lock = RLock(), Lock()
@@ -105,7 +96,7 @@ class Placer:
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         self._check_ready()
-        with self._lock, _disk_trouble():
+        with self._lock, disk_trouble():
             self._folder.check(self._owner)
             there = {node.machine.name for node in self.nodes()}
             self._rounds.adopted.give([each for each in batch if each.part is not None])
@@ -137,7 +128,7 @@ class Placer:
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
         self._check_ready()
-        with self._lock, _disk_trouble():
+        with self._lock, disk_trouble():
             for report in reports:
                 task = self._tasks.known.get(report.attempt)
                 if isinstance(report, Started):
@@ -149,7 +140,7 @@ class Placer:
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._check_ready()
-        with self._lock, _disk_trouble():
+        with self._lock, disk_trouble():
             self._rounds.adopted.withdraw(batch)
             for attempt in batch:
                 task = self._tasks.known.setdefault(attempt, Task(attempt, None))
@@ -165,7 +156,7 @@ class Placer:
         with self._lock:
             if self._failure is not None:  # whoever calls is not to wait for what is away
                 raise EngineError(str(self._failure))
-        with self._rounds_lock, self._lock, _disk_trouble():
+        with self._rounds_lock, self._lock, disk_trouble():
             self._owner = max(owner, self._owner)
             self._folder.take(self._owner)
             never = self._rounds.find(expected)
@@ -185,7 +176,7 @@ class Placer:
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         self._check_ready()
-        with self._lock, _disk_trouble():
+        with self._lock, disk_trouble():
             for attempt in attempts:
                 self._folder.remove(attempt)
 
@@ -202,7 +193,7 @@ class Placer:
             if not self._ready:
                 return self._look_again()
             try:
-                with _disk_trouble():
+                with disk_trouble():
                     self._folder.check(self._owner)
                     self._rounds.go_round(reading)
             except EngineError as error:

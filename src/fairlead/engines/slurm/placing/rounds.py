@@ -15,12 +15,7 @@ from fairlead.engines.people import CannotRunError, person
 from fairlead.engines.slurm.budget import Budget, Unlimited
 from fairlead.engines.slurm.placing.adopted import Adopted
 from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
-from fairlead.engines.slurm.placing.controller import (
-    NO_RIGHT,
-    Controller,
-    RefusedError,
-    Submission,
-)
+from fairlead.engines.slurm.placing.controller import NO_RIGHT, Controller, RefusedError, Submission
 from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import Amounts, is_there, still_waits

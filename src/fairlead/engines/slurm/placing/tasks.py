@@ -63,7 +63,6 @@ class Tasks:
         return True
 
     def finish(self, task: Task, over: Ended | Lost) -> None:
-        """It is over."""
         task.phase, task.over = Phase.OVER, over
         if task.silent:
             del self.known[task.attempt]

@@ -33,7 +33,6 @@ def _part(amount: int) -> np.uint64:
 
 @inner
 def brief_of(amounts: Any, row: int) -> np.uint64:
-    """The brief of the first amounts in a row."""
     word = np.uint64(0)
     for r in range(min(amounts.shape[1], BRIEF)):
         word |= _part(amounts[row, r]) << (BITS * np.uint64(r))
@@ -42,7 +41,6 @@ def brief_of(amounts: Any, row: int) -> np.uint64:
 
 @kernel
 def briefs_of(amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """The brief of each row."""
     words = np.empty(len(amounts), np.uint64)
     for row in range(len(amounts)):
         words[row] = brief_of(amounts, row)

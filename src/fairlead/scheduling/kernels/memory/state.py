@@ -185,7 +185,6 @@ class State:
 
     @property
     def resources(self) -> int:
-        """How many resources there are."""
         return len(self.unit)
 
     @property

@@ -67,7 +67,6 @@ def _rounded_once(s: Handle, j: int) -> float:
 
 @kernel
 def levels_of(s: Handle, jobs: Ints) -> Floats:
-    """The levels of active jobs."""
     found = np.empty(len(jobs), np.float64)
     for i in range(len(jobs)):
         found[i] = level(s, jobs[i])

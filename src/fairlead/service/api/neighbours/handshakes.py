@@ -27,7 +27,6 @@ class Handshakes:
         return len(self._going_on)
 
     def begin(self, connection: socket.socket, peer: Peer) -> None:
-        """A connection was accepted."""
         mine = self._by_address.get(_address(peer), OrderedDict[Peer, None]())
         if len(mine) >= self._each:
             self._make_room(list(mine))

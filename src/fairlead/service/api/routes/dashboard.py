@@ -5,7 +5,6 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from fairlead.dashboard.assets import PAGE
-from fairlead.model.errors import Mistake
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import matches
 from fairlead.service.api.refusal import RefusalError
@@ -43,9 +42,7 @@ async def dashboard_room(context: Enter, room: str, module: str) -> Response:
 def _tell(context: Enter, name: str) -> Response:
     found = context.api.dashboard.get(name)
     if found is None:
-        raise RefusalError(
-            ErrorKind.NOT_FOUND, mistakes=[Mistake("the dashboard has no such file")]
-        )
+        raise RefusalError(ErrorKind.NOT_FOUND, "the dashboard has no such file")
     headers = {**HEADERS, "ETag": found.tag}
     if matches(context.request.headers.get("if-none-match", ""), found.tag):
         return Response(None, 304, headers)

@@ -18,14 +18,7 @@ from fairlead.service.api.queries import LAST, SCANNED, Cursor, Filter, Limit, p
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.service_view import ServiceView
-from fairlead.service.api.streams.feed import (
-    FRAMES,
-    Audience,
-    Feed,
-    GoneError,
-    before,
-    earlier,
-)
+from fairlead.service.api.streams.feed import FRAMES, Audience, Feed, GoneError, before, earlier
 from fairlead.service.api.visibility import as_seen
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import display_name_of

@@ -12,7 +12,6 @@ from fastapi import Query
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.api.entering import Enter
@@ -97,7 +96,7 @@ async def submit(
     there = {row.id for row in rows}
     names = zip(accepted.ids, accepted.names, strict=True)
     forgotten = [name for number, name in names if number not in there]
-    return context.answer_text(written_submitted(rows, accepted, forgotten))
+    return context.answer_text(encode_submitted(rows, accepted, forgotten))
 
 
 async def list_jobs(
@@ -154,7 +153,7 @@ async def cancel_jobs(context: Enter) -> Response:
     if not isinstance(value, CancelledJobs):
         raise TypeError(f"jobs were cancelled, and the reply is {value!r}")
     rows = await context.read(lambda view: _rows_of(view, context.caller, value.ids))
-    return context.answer_text(written_cancelled(rows, value.cancelled))
+    return context.answer_text(encode_cancelled(rows, value.cancelled))
 
 
 async def forget_job(context: Enter, job: JobName) -> Response:
@@ -176,9 +175,7 @@ def find_job(view: ServiceView, caller: Caller, name: str, beside: str = "") -> 
     record = find(view.records, caller, name)
     if record is None:
         hint = f"a job that is forgotten is not known{beside}"
-        raise RefusalError(
-            ErrorKind.NOT_FOUND, mistakes=[Mistake(f'there is no job "{name}"', hint)]
-        )
+        raise RefusalError(ErrorKind.NOT_FOUND, f'there is no job "{name}"', hint)
     return record
 
 
@@ -211,7 +208,7 @@ def encode_page(rows: Sequence[Row], after: str | None) -> bytes:
     return to_json({"schema": SCHEMA, "jobs": [_plain(row) for row in rows], "next": after})
 
 
-def written_submitted(
+def encode_submitted(
     rows: Sequence[Row], accepted: SubmittedJobs, forgotten: Sequence[str]
 ) -> bytes:
     """The same of a `Submitted`: thousands of rows of one tenant hold up everybody."""
@@ -227,7 +224,7 @@ def written_submitted(
     )
 
 
-def written_cancelled(rows: Sequence[Row], changed: Container[int]) -> bytes:
+def encode_cancelled(rows: Sequence[Row], changed: Container[int]) -> bytes:
     """The same of a `Cancelled`."""
     jobs = [{**_plain(row), "changed": row.id in changed} for row in rows]
     return to_json({"schema": wire.Cancelled.model_fields["schema_"].default, "jobs": jobs})

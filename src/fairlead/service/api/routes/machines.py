@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from fairlead.engines.interface import Health
 from fairlead.model.constraint import Selector
-from fairlead.model.errors import Mistake
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import write_plain
 from fairlead.model.selector_syntax import parse_selector
@@ -185,10 +184,8 @@ def _one(view: ServiceView, name: str) -> Row:
     record = view.records.machines.get(name)
     row = None if record is None else _row(view, record)
     if row is None:
-        raise RefusalError(
-            ErrorKind.NOT_FOUND,
-            mistakes=[Mistake(f'there is no machine "{name}"', "the engine says which there are")],
-        )
+        what = f'there is no machine "{name}"'
+        raise RefusalError(ErrorKind.NOT_FOUND, what, "the engine says which there are")
     return row
 
 

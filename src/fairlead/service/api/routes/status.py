@@ -1,4 +1,4 @@
-"""The service's version, its health, and the description of its API."""
+"""The service's version, its health, its metrics, and the description of its API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from fairlead.service.api.entering import Enter
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.session import token_text
+from fairlead.service.metrics import CONTENT_TYPE
 from fairlead.version import __version__
+from fairlead.wire.errors import ErrorKind
 from fairlead.wire.status import Health, Ready, Version
 
 READY_SECONDS = 5.0
@@ -38,6 +40,14 @@ async def ready(context: Enter) -> Response:
         return context.answer(state)
     body = state.model_dump_json().encode()
     return Response(body, 503, {"Retry-After": "2"}, "application/json")
+
+
+async def metrics(context: Enter) -> Response:
+    """All metrics of the service."""
+    tell = context.api.tell_metrics
+    if tell is None:
+        raise RefusalError(ErrorKind.NOT_FOUND, "this service keeps no metrics")
+    return Response(await tell(), 200, {"Cache-Control": "no-store"}, CONTENT_TYPE)
 
 
 async def openapi(context: Enter) -> Response:

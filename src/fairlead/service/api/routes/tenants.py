@@ -8,7 +8,6 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from fairlead.model.errors import Mistake
 from fairlead.model.names import compress
 from fairlead.model.quantity import write_plain
 from fairlead.model.tenant import Tenant
@@ -157,9 +156,7 @@ def _to_wire(view: ServiceView, name: str) -> Known:
 def _one(view: ServiceView, name: str) -> tuple[Known, list[str]]:
     tenants, total = view.records.tenants, view.records.totals.get(name)
     if name not in tenants and not (total and total.jobs):
-        raise RefusalError(
-            ErrorKind.NOT_FOUND,
-            mistakes=[Mistake(f'there is no tenant "{name}"', "an admin can make it")],
-        )
+        what = f'there is no tenant "{name}"'
+        raise RefusalError(ErrorKind.NOT_FOUND, what, "an admin can make it")
     below = sorted(one.name for one in tenants.values() if one.parent == name)
     return _to_wire(view, name), below

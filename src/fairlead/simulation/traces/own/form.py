@@ -49,7 +49,6 @@ TASKS = (Column("job", Kind.WHOLE), Column("duration_us", Kind.WHOLE))
 
 
 def machine_events(resources: Sequence[Resource]) -> tuple[Column, ...]:
-    """The columns of the table of machine events."""
     return (
         Column("time_us", Kind.WHOLE),
         Column("machine", Kind.TEXT),
@@ -59,7 +58,6 @@ def machine_events(resources: Sequence[Resource]) -> tuple[Column, ...]:
 
 
 def jobs(resources: Sequence[Resource]) -> tuple[Column, ...]:
-    """The columns of the table of jobs."""
     return (
         Column("name", Kind.TEXT, required=False),
         Column("submit_us", Kind.WHOLE),
@@ -79,7 +77,6 @@ ARROW = {Kind.WHOLE: pa.int64(), Kind.TEXT: pa.string(), Kind.FLAG: pa.bool_()}
 
 
 def table_path(directory: Path, table: str, form: Form) -> Path:
-    """The path of a table of a trace."""
     return directory / f"{table}.{form.value}"
 
 

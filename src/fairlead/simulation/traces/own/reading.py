@@ -72,7 +72,6 @@ def _rows(
     columns: Sequence[Column],
     words: Mapping[str, Vocabulary],
 ) -> Iterator[Part]:
-    """The table in parts."""
     path = str(own_form.table_path(directory, table, form))
     if form is Form.CSV:
         yield from parts(path, Layout(tuple(columns)), words)
@@ -268,7 +267,6 @@ class _Jobs:
         )
 
     def _sets(self, words: Vocabulary, codes: Ints, column: str) -> Words:
-        """The sets of terms that the texts are."""
         name = f"{self._path}: {column}"
         return own_form.numbers_from_text(words.texts, codes, self._terms, name)
 

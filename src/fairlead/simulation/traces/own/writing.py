@@ -77,20 +77,17 @@ def _tables(workload: Workload, directory: Path, form: Form, progress: Progress)
     resources = workload.resources
     labels = [_labels_to_text(each) for each in machines.labels]
     names = pa.array(machines.names, pa.string())
-    kinds = list(EVENTS)
-    _write(directory, "machines", MACHINES, form, [[names, pa.array(labels, pa.string())]])
+    _write(directory, "machines", MACHINES, form, [names, pa.array(labels, pa.string())])
     _write(
         directory,
         "machine_events",
         machine_events(resources),
         form,
         [
-            [
-                pa.array(machines.time),
-                texts_of_codes(machines.machine, machines.names),
-                texts_of_codes(machines.kind, kinds),
-                *(pa.array(column) for column in machines.capacity.T),
-            ]
+            pa.array(machines.time),
+            texts_of_codes(machines.machine, machines.names),
+            texts_of_codes(machines.kind, list(EVENTS)),
+            *(pa.array(column) for column in machines.capacity.T),
         ],
     )
     terms: list[Term] = list(workload.terms)
@@ -115,11 +112,9 @@ def _tables(workload: Workload, directory: Path, form: Form, progress: Progress)
         TERMS,
         form,
         [
-            [
-                pa.array(range(len(fields)), pa.int64()),
-                pa.array([kind.value for kind, _ in fields], pa.string()),
-                pa.array([text for _, text in fields], pa.string()),
-            ]
+            pa.array(range(len(fields)), pa.int64()),
+            pa.array([kind.value for kind, _ in fields], pa.string()),
+            pa.array([text for _, text in fields], pa.string()),
         ],
     )
     return count, tasks
@@ -147,16 +142,10 @@ def _job_columns(
 
 
 def _write(
-    directory: Path,
-    table: str,
-    columns: Sequence[Column],
-    form: Form,
-    batches: Sequence[list[pa.Array]],
+    directory: Path, table: str, columns: Sequence[Column], form: Form, rows: list[pa.Array]
 ) -> None:
     with ExitStack() as stack:
-        rows = _writer(stack, directory, table, columns, form)
-        for batch in batches:
-            rows(batch)
+        _writer(stack, directory, table, columns, form)(rows)
 
 
 def _writer(

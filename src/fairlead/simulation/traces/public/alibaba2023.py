@@ -7,15 +7,14 @@ import numpy as np
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
 from fairlead.model.machine import label_values
-from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state.terms import Term
 from fairlead.simulation.traces.build import (
     bits,
-    in_batches,
     jobs_of_one_task,
     machines_from_start,
     no_jobs,
     no_machines,
+    workload_of,
 )
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import SECOND, Option, Settings
@@ -99,24 +98,13 @@ def load(files: Files, options: Settings) -> Workload:
     else:
         notes.append("no node list was given: there are no machines")
     jobs = no_jobs(len(RESOURCES))
-    tenants: tuple[Tenant, ...] = ()
+    tenants: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
     if PODS in files:
         jobs, tenants, terms = _pods(files[PODS][0], options, notes)
     else:
         notes.append("no pod list was given: there are no jobs")
-    return Workload(
-        name=FORMAT.name,
-        resources=RESOURCES,
-        machines=table,
-        tenants=tenants,
-        terms=terms,
-        batches=in_batches(jobs),
-        notes=tuple(notes),
-        jobs=len(jobs),
-        tasks=len(jobs),
-        options=options.values,
-    )
+    return workload_of(FORMAT.name, RESOURCES, table, jobs, options, notes, tenants, terms)
 
 
 def _nodes(path: str) -> MachineTable:
@@ -133,7 +121,7 @@ def _nodes(path: str) -> MachineTable:
 
 def _pods(
     path: str, options: Settings, notes: list[str]
-) -> tuple[JobBatch, tuple[Tenant, ...], tuple[Term, ...]]:
+) -> tuple[JobBatch, tuple[str, ...], tuple[Term, ...]]:
     names = first_line(path).split(",")
     timed, specified = "creation_time" in names, "gpu_spec" in names
     layout = Layout(_POD_COLUMNS + (_SPEC,) * specified + _TIMES * timed)
@@ -219,7 +207,7 @@ def _durations(rows: dict[str, Ints], timed: bool, options: Settings, notes: lis
     return durations
 
 
-def _tenants(count: int, options: Settings, notes: list[str]) -> tuple[Ints, tuple[Tenant, ...]]:
+def _tenants(count: int, options: Settings, notes: list[str]) -> tuple[Ints, tuple[str, ...]]:
     if options.values["tenants"] == "none":
         notes.append("tenants=none: the trace has no users, each pod is a tenant of its own")
         return np.full(count, -1, dtype=np.int64), ()
@@ -229,7 +217,7 @@ def _tenants(count: int, options: Settings, notes: list[str]) -> tuple[Ints, tup
         f"tenants={many}, seed={options.values['seed']}: the trace has no users; each pod was"
         " given one of so many tenants, drawn evenly"
     )
-    return draw.integers(many, size=count), tuple(Tenant(f"tenant-{k}") for k in range(many))
+    return draw.integers(many, size=count), tuple(f"tenant-{k}" for k in range(many))
 
 
 FORMAT = Format(

@@ -10,9 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InputError
-from fairlead.model.tenant import Tenant
 from fairlead.model.words import counted
-from fairlead.simulation.traces.build import in_batches, no_jobs, no_machines
+from fairlead.simulation.traces.build import no_jobs, no_machines, workload_of
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import SECOND, Option, Settings, microseconds, refusal
 from fairlead.simulation.traces.public.google2011_machines import machine_table
@@ -36,7 +35,7 @@ from fairlead.simulation.traces.tables import (
     Vocabulary,
     parts,
 )
-from fairlead.simulation.workload import Bools, Ints, JobBatch, Resource, Workload
+from fairlead.simulation.workload import Bools, Ints, JobBatch, Resource, Workload, plain_batch
 
 OPTIONS = (
     Option("hours", "all", "tasks submitted up to so many hours after the trace's beginning"),
@@ -133,17 +132,8 @@ def load(files: Files, options: Settings) -> Workload:
     else:
         notes.append("no task events were given: there are no jobs")
         _check(options)
-    return Workload(
-        name=FORMAT.name,
-        resources=(Resource("cpu", unit), Resource("memory", unit)),
-        machines=table,
-        tenants=tuple(Tenant(user) for user in users.texts),
-        batches=in_batches(jobs),
-        notes=tuple(notes),
-        jobs=len(jobs),
-        tasks=int(jobs.tasks.sum()),
-        options=options.values,
-    )
+    resources = (Resource("cpu", unit), Resource("memory", unit))
+    return workload_of(FORMAT.name, resources, table, jobs, options, notes, users.texts)
 
 
 def _check(options: Settings) -> tuple[str, str | int, str, str, int, int | None]:
@@ -364,20 +354,18 @@ def _group_tasks(
     stream = np.argsort(submit, kind="stable")
     places = np.repeat(first[stream] - _before(sizes[stream]), sizes[stream])
     within = order[places + np.arange(len(order))]
-    return JobBatch(
+    return plain_batch(
+        submit[stream],
+        demand[order][first][stream],
+        sizes[stream],
+        durations[within],
+        first=np.concatenate(([0], np.cumsum(sizes[stream]))),
+        tenant=user[order][first][stream],
+        spread=spread[order][first][stream],
         names=tuple(
             f"{name}.{copy}" if copy else str(name)
             for name, copy in zip(group_job[stream].tolist(), number[stream].tolist(), strict=True)
         ),
-        submit=submit[stream],
-        tenant=user[order][first][stream],
-        demand=demand[order][first][stream],
-        tasks=sizes[stream],
-        needs=np.zeros((len(first), 0), dtype=np.uint64),
-        spread=spread[order][first][stream],
-        gang=np.ones(len(first), dtype=np.int64),
-        durations=durations[within],
-        first=np.concatenate(([0], np.cumsum(sizes[stream]))),
     )
 
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
-from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state.terms import Term
-from fairlead.simulation.traces.build import bits, in_batches, no_machines
+from fairlead.simulation.traces.build import bits, no_machines, workload_of
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import Option, Settings
 from fairlead.simulation.traces.tables import (
@@ -22,7 +21,7 @@ from fairlead.simulation.traces.tables import (
     Vocabulary,
     read_rows,
 )
-from fairlead.simulation.workload import Bools, Ints, JobBatch, Resource, Workload
+from fairlead.simulation.workload import Bools, Ints, JobBatch, Resource, Workload, plain_batch
 
 OPTIONS = (
     Option("missing-durations", "300s", "of every task: a sample of events has no durations"),
@@ -107,18 +106,9 @@ def load(files: Files, options: Settings) -> Workload:
             " before the trace, and several cells are mixed"
         ),
     ]
-    return Workload(
-        name=FORMAT.name,
-        resources=(Resource("cpu", UNIT), Resource("memory", UNIT)),
-        machines=no_machines(2),
-        tenants=tuple(Tenant(user) for user in words["user"].texts),
-        terms=terms,
-        batches=in_batches(jobs),
-        notes=tuple(notes),
-        jobs=len(jobs),
-        tasks=int(jobs.tasks.sum()),
-        options=options.values,
-    )
+    resources = (Resource("cpu", UNIT), Resource("memory", UNIT))
+    users = words["user"].texts
+    return workload_of(FORMAT.name, resources, no_machines(2), jobs, options, notes, users, terms)
 
 
 def _collections(rows: dict[str, Ints]) -> int:
@@ -200,18 +190,13 @@ def _group_instances(
     columns = ["time_us", "collection_id", "user", "cpu_request", "memory_request"]
     keys = np.stack([*(rows[name] for name in columns), same[of_set]])
     groups, tasks = np.unique(keys, axis=1, return_counts=True)
-    count = groups.shape[1]
-    return JobBatch(
-        names=None,
-        submit=groups[0],
+    return plain_batch(
+        groups[0],
+        groups[3:5].T.copy(),
+        tasks.astype(np.int64),
+        np.full(groups.shape[1], duration, dtype=np.int64),
         tenant=groups[2],
-        demand=groups[3:5].T.copy(),
-        tasks=tasks.astype(np.int64),
         needs=bits(list(place), terms)[groups[5]],
-        spread=np.zeros(count, dtype=np.bool_),
-        gang=np.ones(count, dtype=np.int64),
-        durations=np.full(count, duration, dtype=np.int64),
-        first=np.arange(count + 1, dtype=np.int64),
     )
 
 

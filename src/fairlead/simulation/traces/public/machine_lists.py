@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.machine import label_values
-from fairlead.simulation.traces.build import in_batches, machines_from_start, no_jobs
+from fairlead.simulation.traces.build import machines_from_start, no_jobs, workload_of
 from fairlead.simulation.traces.formats import Format
 from fairlead.simulation.traces.options import Option, Settings
 from fairlead.simulation.traces.tables import Column, Kind, Layout, Vocabulary, read_rows
@@ -67,16 +67,8 @@ def _machine_list(title: str, paths: Sequence[str], source: Source, options: Set
         [models[code] for code in rows[source.model.name].tolist()],
         np.stack(capacity, axis=1),
     )
-    return Workload(
-        name=title,
-        resources=tuple(resources),
-        machines=table,
-        batches=in_batches(no_jobs(len(resources))),
-        notes=(f"found {len(table.names)} machines", *notes),
-        jobs=0,
-        tasks=0,
-        options=options.values,
-    )
+    notes.insert(0, f"found {len(table.names)} machines")
+    return workload_of(title, tuple(resources), table, no_jobs(len(resources)), options, notes)
 
 
 def _list_format(name: str, title: str, header: str, source: Source, *options: Option) -> Format:

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.tenant import Tenant
-from fairlead.simulation.traces.build import in_batches, jobs_of_one_task, no_machines
+from fairlead.simulation.traces.build import jobs_of_one_task, no_machines, workload_of
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import SECOND, Option, Settings
 from fairlead.simulation.traces.public.machine_lists import GPU
@@ -65,17 +64,8 @@ def load(files: Files, options: Settings) -> Workload:
         else "task=gpu: a job of n GPUs is a gang of n tasks, each with one GPU",
         "missing: machines, constraints, and every resource but GPUs",
     )
-    return Workload(
-        name=FORMAT.name,
-        resources=(GPU,),
-        machines=no_machines(1),
-        tenants=tuple(Tenant(name) for name in words["cluster"].texts),
-        batches=in_batches(jobs),
-        notes=notes,
-        jobs=count,
-        tasks=int(jobs.tasks.sum()),
-        options=options.values,
-    )
+    clusters = words["cluster"].texts
+    return workload_of(FORMAT.name, (GPU,), no_machines(1), jobs, options, notes, clusters)
 
 
 def _gangs(jobs: JobBatch, gpus: Ints) -> JobBatch:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InputError
-from fairlead.simulation.traces.build import in_batches, no_machines
+from fairlead.simulation.traces.build import no_machines, workload_of
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import SECOND, Option, Settings, refusal
 from fairlead.simulation.traces.public.machine_lists import CPU, MEMORY
@@ -21,7 +21,7 @@ from fairlead.simulation.traces.tables import (
     first_line,
     read_rows,
 )
-from fairlead.simulation.workload import Ints, JobBatch, Workload
+from fairlead.simulation.workload import Ints, Workload, plain_batch
 
 OPTIONS = (
     Option(
@@ -72,17 +72,13 @@ def load(files: Files, options: Settings) -> Workload:
     count = len(order)
     maps = np.maximum(1, -(-rows["input"] // size))
     first = np.concatenate(([0], np.cumsum(maps)))
-    jobs = JobBatch(
-        names=tuple(names.texts[code] for code in rows["job"].tolist()),
-        submit=rows["submit"] * SECOND,
-        tenant=np.full(count, -1, dtype=np.int64),
-        demand=np.tile(np.array(demand, dtype=np.int64), (count, 1)),
-        tasks=maps,
-        needs=np.zeros((count, 0), dtype=np.uint64),
-        spread=np.zeros(count, dtype=np.bool_),
-        gang=np.ones(count, dtype=np.int64),
-        durations=start_up + _reading(rows["input"], maps, first, size, rate),
+    jobs = plain_batch(
+        rows["submit"] * SECOND,
+        np.tile(np.array(demand, dtype=np.int64), (count, 1)),
+        maps,
+        start_up + _reading(rows["input"], maps, first, size, rate),
         first=first,
+        names=tuple(names.texts[code] for code in rows["job"].tolist()),
     )
     given = options.values
     notes = (
@@ -99,16 +95,7 @@ def load(files: Files, options: Settings) -> Workload:
         "not read: reduces, and so shuffle and output bytes; input paths",
         "missing: users (each job is a tenant of its own), machines, constraints",
     )
-    return Workload(
-        name=FORMAT.name,
-        resources=(CPU, MEMORY),
-        machines=no_machines(2),
-        batches=in_batches(jobs),
-        notes=notes,
-        jobs=count,
-        tasks=int(maps.sum()),
-        options=given,
-    )
+    return workload_of(FORMAT.name, (CPU, MEMORY), no_machines(2), jobs, options, notes)
 
 
 def _whole(options: Settings, name: str, unit: Fraction) -> int:
