@@ -363,27 +363,21 @@ class Adopted:
 
     def _theirs(self, picture: Picture) -> list[SlurmJob]:
         """The jobs of users in the partition."""
-        here = (self._partition,)
-        return [
-            job
-            for job in picture.jobs
-            if job.partitions == here and claimed(job.comment, self._identity) is None
-        ]
+        here = [job for job in picture.jobs if job.partitions == (self._partition,)]
+        return [job for job in here if claimed(job.comment, self._identity) is None]
 
     def _as_asked(self, job: SlurmJob) -> SlurmJob:
         """A job as its user asked for it. What was launched is what it was then, and lies on its
         nodes as it was placed."""
         key = (job.array or job.number, job.element)
-        given = self._given.get(key) or self._over.get(key)
-        if given is None:
+        if (given := self._given.get(key) or self._over.get(key)) is None:
             return as_asked(job)
-        otherwise: dict[str, Any] = {}
-        if given.as_ is not None:
-            otherwise = {name: getattr(given.as_, name) for name in ASKING}
+        names = ASKING if given.as_ is not None else ()
+        otherwise: dict[str, Any] = {name: getattr(given.as_, name) for name in names}
         if not still_waits(job):
             cores = Counter(given.machines)
-            otherwise |= {"node_list": ",".join(cores), "cores": tuple(cores.items())}
-            otherwise["devices"] = ()
+            lies = {"node_list": ",".join(cores), "cores": tuple(cores.items()), "devices": ()}
+            otherwise |= lies
         return as_asked(job, **otherwise)
 
     def _index(self, theirs: Sequence[SlurmJob]) -> None:
