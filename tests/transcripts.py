@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.surroundings import without_service
-from tests.zygote.forked import asking
+from tests.zygote.forked import Forked, asking
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -37,6 +37,12 @@ EXAMPLES = ROOT / "examples"
 FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>[\w-]*)\s*$")
 FILE = re.compile(r"^ *<!-- file: (?P<name>\S+) -->$")
 EXITS = re.compile(r"# exits (?P<code>\d+)$")
+PLAIN = re.compile(
+    r"""(?P<words>(fairlead|python\ \w+\.py)
+    (\ +([\w./=,:@%+-]+|"[\w\ ./=,:@%+()-]*"))*)(\s+\#.*)?""",
+    re.VERBOSE,
+)
+"""A single command of ours, or a script, of which a shell makes the same words: it needs none."""
 
 
 @dataclass(frozen=True)
@@ -149,18 +155,27 @@ class Shell:
 
     def run(self, entry: Entry) -> tuple[tuple[str, ...], int]:
         """What the command prints (stdout and stderr as they come), and its exit code."""
-        done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", entry.words],
+        plain = PLAIN.fullmatch(entry.words.replace("\\\n", " "))
+        words = ["bash", "-o", "pipefail", "-c", entry.words]
+        if plain:
+            words = shlex.split(plain["words"].removeprefix("python "))
+        begin: type[subprocess.Popen[str]] = Forked if plain else subprocess.Popen
+        with begin(
+            words,
             cwd=self.here,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=600,  # it hangs; the first of all may compile the core, on busy cores
-            check=False,
-        )
-        return tuple(line.rstrip() for line in done.stdout.splitlines()), done.returncode
+        ) as process:
+            try:
+                # It hangs; the first of all may compile the core, on busy cores.
+                said, _ = process.communicate(timeout=600)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return tuple(line.rstrip() for line in said.splitlines()), process.returncode
 
     def close(self) -> None:
         """Stops the service that commands left running, if there is one."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Started
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.processes import processes, variable
+from fairlead.engines.local.processes import processes, started_with
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.values import FrozenMap
 
@@ -223,8 +223,8 @@ def judge(folder: Path, kinds: Counter[str], status: int) -> dict[str, object]:
     name = (folder / "state" / "local" / "engine").read_text().split()[0]
     wrong += [
         f"process {one.pid} is left"
-        for one in processes()
-        if not one.zombie and f"{name}:" in (variable(one.pid, "FAIRLEAD_RUN") or "")
+        for one, runs in started_with("FAIRLEAD_RUN")
+        if f"{name}:" in runs
     ]
     records = [path.name for path in (folder / "state" / "local" / "live").rglob("*.*")]
     if records:

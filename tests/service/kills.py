@@ -51,6 +51,9 @@ GOES_ON = (JobState.PENDING, JobState.RUNNING)
 MOST_LOSSES = 3
 """How often a task is tried again where nothing is said of retries."""
 
+PATIENCE = 5.0
+"""Seconds for a service to start what starts its tasks; one that only begins may take longer."""
+
 TOLD = 10
 """So many starts are between two words on how far it is."""
 
@@ -157,6 +160,10 @@ class Killing:
             self._kill_shim()
             return
         spawner = None if victim is Victim.SERVICE else _spawner(self.process.pid)
+        end = time.monotonic() + PATIENCE
+        while victim is Victim.BOTH and spawner is None and time.monotonic() < end:
+            time.sleep(0.02)  # it was killed alone a moment ago: the service starts another one
+            spawner = _spawner(self.process.pid)
         if victim is not Victim.SERVICE and spawner is None:
             if victim is Victim.SPAWNER:
                 return

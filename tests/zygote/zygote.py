@@ -183,6 +183,8 @@ def run(words: Sequence[str]) -> int:
         if words[0] == "-c":  # what multiprocessing starts
             sys.argv[:] = ["-c", *words[2:]]
             exec(words[1], {"__name__": "__main__"})  # noqa: S102 - as an interpreter does
+        elif words[0].endswith(".py"):
+            runpy.run_path(words[0], run_name="__main__")
         else:
             runpy.run_module(words[0], run_name="__main__", alter_sys=True)
     except SystemExit as end:

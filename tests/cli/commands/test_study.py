@@ -19,7 +19,7 @@ from fairlead.studies.study import Findings, Setting, Study
 from tests.cli.commands.test_allocate import run
 
 NAME = "tsf-fig2"
-SPENT = 0.3
+SPENT = 0.15
 """Seconds of a processor."""
 
 

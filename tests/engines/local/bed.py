@@ -15,7 +15,7 @@ import pytest
 from fairlead.engines.interface import Assignment, Attempt, Ended, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.groups import NoGroups, find
-from fairlead.engines.local.processes import Process, alive, processes, variable
+from fairlead.engines.local.processes import Process, alive, started_with
 from fairlead.model.command import Command
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.values import FrozenMap
@@ -99,10 +99,7 @@ def of(state: Path, attempt: Attempt) -> list[Process]:
     """The processes that belong to an attempt by their environment."""
     name = (state / "local" / "engine").read_text().split()[0]
     return [
-        one
-        for one in processes()
-        if not one.zombie
-        and f"{name}:{attempt}" in (variable(one.pid, "FAIRLEAD_RUN") or "").split()
+        one for one, runs in started_with("FAIRLEAD_RUN") if f"{name}:{attempt}" in runs.split()
     ]
 
 
@@ -195,11 +192,7 @@ def leftovers(state: Path) -> list[int]:
     if not file.exists():
         return []
     name = file.read_text().split()[0]
-    return [
-        one.pid
-        for one in processes()
-        if not one.zombie and f"{name}:" in (variable(one.pid, "FAIRLEAD_RUN") or "")
-    ]
+    return [one.pid for one, runs in started_with("FAIRLEAD_RUN") if f"{name}:" in runs]
 
 
 def groups(state: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from ray._private.authentication_test_utils import reset_auth_token_state
 from ray.cluster_utils import Cluster
 
 from fairlead.engines.interface import Assignment, Attempt
-from fairlead.engines.local.processes import processes, variable
+from fairlead.engines.local.processes import started_with
 from fairlead.engines.ray.engine import LAUNCHER, RayEngine
 from fairlead.engines.ray.launcher.leases import KEPT
 from fairlead.model.command import Command
@@ -157,7 +157,7 @@ class RayBed:
     def runs(self, attempt: Attempt) -> bool:
         # By what they were started with, not by what they write: that comes some time later.
         mine = str(self._path(attempt))
-        return any(variable(one.pid, "STARTS") == mine for one in processes() if not one.zombie)
+        return any(its == mine for _, its in started_with("STARTS"))
 
     def settle(self) -> None:
         time.sleep(0.02)

@@ -15,11 +15,9 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 STEP = 1000
 """Files and folders that are removed at a time."""
@@ -205,7 +203,7 @@ def _empty(top: int, name: str, left: _Count) -> None:
 
 
 def _move(within: int, name: str, top: int) -> None:
-    new = f".{secrets.token_hex(8)}"
+    new = f".{os.urandom(8).hex()}"
     try:
         os.rename(name, new, src_dir_fd=within, dst_dir_fd=top)
     except PermissionError:  # a folder that is moved must be writable for who moves it
@@ -244,7 +242,7 @@ def _open(folder: int, name: str) -> int:
     except PermissionError:
         bare = os.open(name, OPEN | os.O_PATH, dir_fd=folder)
         try:
-            Path(f"/proc/self/fd/{bare}").chmod(0o700)
+            os.chmod(f"/proc/self/fd/{bare}", 0o700)
         finally:
             os.close(bare)
         opened = os.open(name, OPEN, dir_fd=folder)

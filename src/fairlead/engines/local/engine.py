@@ -35,7 +35,7 @@ from fairlead.engines.local.groups import NoGroups, confinement
 from fairlead.engines.local.groups import find as find_groups
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import MemoryWatch
-from fairlead.engines.local.processes import alive, kill, processes, variable
+from fairlead.engines.local.processes import alive, kill, started_with
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
@@ -327,8 +327,8 @@ class LocalEngine:
         """Kill whatever says of itself that it is of an attempt that is not under way: what was
         left behind, and what hid its claim."""
         prefix = f"{self._identity.name}:"
-        for one in processes():
-            for word in (variable(one.pid, RUN) or "").split():
+        for one, runs in started_with(RUN):
+            for word in runs.split():
                 attempt = parse(word.removeprefix(prefix)) if word.startswith(prefix) else None
                 task = self._supervisor.tasks.get(attempt) if attempt else None
                 if attempt and (task is None or task.phase is Phase.OVER):

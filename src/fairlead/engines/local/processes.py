@@ -6,10 +6,11 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-PROC = Path("/proc")
+PROC = "/proc"
 PAGE = os.sysconf("SC_PAGE_SIZE")
+MUCH = 65_536
+"""Bytes that are read at a time; fewer are a file's last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Process:
 def process(pid: int) -> Process | None:
     """The process of this number, even if it is dead and nobody waited for it yet; None: none."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
+        text = _content(f"{pid}/stat")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The name in parentheses may itself hold spaces and parentheses.
@@ -47,9 +48,22 @@ def process(pid: int) -> Process | None:
 
 def processes() -> Iterator[Process]:
     """Every process there is, in the order of their numbers as far as the kernel lists them so."""
-    for name in os.listdir(PROC):
-        if name.isdigit() and (found := process(int(name))) is not None:
+    for pid in _numbers():
+        if (found := process(pid)) is not None:
             yield found
+
+
+def started_with(name: str) -> Iterator[tuple[Process, str]]:
+    """Every process that was started with this variable, and what it was; none that is dead."""
+    for pid in _numbers():
+        # Few have it, so only of those all is read; then once more, for the number may be another's
+        # by now.
+        if variable(pid, name) and (found := process(pid)) and (value := variable(pid, name)):
+            yield found, value
+
+
+def _numbers() -> Iterator[int]:
+    return (int(name) for name in os.listdir(PROC) if name.isdigit())
 
 
 def alive(pid: int, start: int) -> bool:
@@ -81,7 +95,7 @@ def kill(pid: int, start: int, sent: signal.Signals) -> bool:
 def children(pid: int) -> list[int]:
     """The children of a process that has one thread; none where the kernel does not say."""
     try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(word) for word in _content(f"{pid}/task/{pid}/children").split()]
     except (FileNotFoundError, ProcessLookupError):
         return []
 
@@ -111,24 +125,35 @@ def variable(pid: int, name: str) -> str | None:
     """A variable of the environment that a process was started with; None: not set, or not shown
     to us."""
     try:
-        text = Path(f"/proc/{pid}/environ").read_bytes()
+        text = b"\0" + _content(f"{pid}/environ")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
-    prefix = name.encode() + b"="
-    for entry in text.split(b"\0"):
-        if entry.startswith(prefix):
-            return os.fsdecode(entry[len(prefix) :])
-    return None
+    _, found, rest = text.partition(b"\0%b=" % name.encode())
+    return os.fsdecode(rest.partition(b"\0")[0]) if found else None
 
 
 def owner(pid: int) -> int | None:
     """The user of the system whose process this is."""
     try:
-        return os.stat(f"/proc/{pid}").st_uid
+        return os.stat(f"{PROC}/{pid}").st_uid
     except FileNotFoundError:
         return None
 
 
 def boot() -> str:
     """A name for the time since this machine was started."""
-    return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    return _content("sys/kernel/random/boot_id").decode().strip()
+
+
+def _content(name: str) -> bytes:
+    """What a file of /proc says. All processes are looked at each time, so by the system's calls
+    alone: Python's own files cost several times as much."""
+    file = os.open(f"{PROC}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = part = os.read(file, MUCH)
+        while len(part) == MUCH:
+            part = os.read(file, MUCH)
+            content += part
+    finally:
+        os.close(file)
+    return content

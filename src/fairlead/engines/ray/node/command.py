@@ -18,7 +18,7 @@ from typing import Any
 import ray
 
 from fairlead.engines.local.outputs import MISSING, Outputs
-from fairlead.engines.local.processes import kill, processes, variable
+from fairlead.engines.local.processes import kill, processes, started_with
 from fairlead.engines.ray.node.files import path_of, size_and_tail
 
 HERALD = 0.1
@@ -258,7 +258,7 @@ def sweep(mark: str, patience: float = 10.0) -> int:
     their ends; how many there still are."""
     end = time.monotonic() + patience
     while True:
-        found = [one for one in processes() if variable(one.pid, "FAIRLEAD_MARK") == mark]
+        found = [one for one, its in started_with("FAIRLEAD_MARK") if its == mark]
         for one in found:
             with contextlib.suppress(PermissionError):
                 kill(one.pid, one.start, signal.SIGKILL)
