@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairlead.service.api.bodies import give_back
 from fairlead.service.api.entering import CALLER
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import who_of
@@ -88,7 +89,10 @@ class Middleware:
             caller = scope.get(CALLER)
             return guessed if caller is None else who_of(caller, address)
 
-        await self.api.turns.by_turns(self._answer(scope, raw, receive, sent), owner)
+        try:
+            await self.api.turns.by_turns(self._answer(scope, raw, receive, sent), owner)
+        finally:
+            give_back(scope, self.api.held)
 
     async def _answer(self, scope: Scope, path: bytes, receive: Receive, send: Send) -> None:
         refused = self._refuse_long(scope, path)
