@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.observer import Observer, cluster_name
-from fairlead.engines.slurm.reading.commands import COMMANDS, ask, setting
+from fairlead.engines.slurm.reading.commands import ACCOUNTS, COMMANDS, ask, setting
 from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.viewing import SECOND
 from fairlead.model.errors import InputError
@@ -60,7 +60,7 @@ def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[st
     """The cluster whose commands are here, in a sentence, without opening it, and what to warn of
     where it is served so. Raises EngineError and InputError."""
     _check_commands()
-    picture = parse(ask(optional=False))
+    picture = parse(ask({ACCOUNTS: ""}))
     said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
     if mode == "order":
         _build_budget()

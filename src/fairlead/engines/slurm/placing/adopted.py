@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.observing import Apart, Part, SeenJob, View
@@ -100,7 +101,7 @@ class Adopted:
 
     def elder(self, picture: Picture) -> str:
         """Why nothing is to be placed here; empty where it may be."""
-        return self._others.elder(job for job in picture.jobs if self._is_theirs(job))
+        return self._others.elder(self._theirs(picture))
 
     def withdraw(self, attempts: Iterable[Attempt]) -> None:
         """The machines of these are gone. What waits is held again; what runs counts as taken."""
@@ -117,7 +118,7 @@ class Adopted:
         """Begins anew with what should be released or running. What is held is neither: it shows as
         waiting, and whose turn it is is decided again."""
         self._given.clear()
-        self._index(picture)
+        self._index(self._theirs(picture))
         for each in expected:
             job = None if each.part is None else self._row(key_of(each))
             if job is not None and (job.priority or not still_waits(job)):
@@ -129,7 +130,8 @@ class Adopted:
 
     def look(self, picture: Picture) -> None:
         """Takes in what was read last, and ends what does not go on by it."""
-        self._index(picture)
+        theirs = self._theirs(picture)
+        self._index(theirs)
         self._readings += 1
         for key, given in list(self._given.items()):
             if not self._goes_on(key, given, self._row(key)):
@@ -141,7 +143,6 @@ class Adopted:
                 known = before.get(key, (0, now))
                 self._back[key] = known if known[0] == job.restarts else (job.restarts, now)
         self._rests = {key: rest for key, rest in self._rests.items() if rest[0] > now}
-        theirs = [job for job in picture.jobs if self._is_theirs(job)]
         self._others.look(theirs)
         jobs = tuple(map(self._as_asked, theirs))
         self._seen = self._viewer.view(replace(picture, jobs=jobs), int(now * SECOND))
@@ -360,27 +361,26 @@ class Adopted:
             said="; ".join(said),
         )
 
-    def _is_theirs(self, job: SlurmJob) -> bool:
-        ours = attempt_of_comment(job.comment, self._identity) is not None
-        return job.partitions == (self._partition,) and not ours
+    def _theirs(self, picture: Picture) -> list[SlurmJob]:
+        """The jobs of users in the partition."""
+        here = [job for job in picture.jobs if job.partitions == (self._partition,)]
+        return [job for job in here if attempt_of_comment(job.comment, self._identity) is None]
 
     def _as_asked(self, job: SlurmJob) -> SlurmJob:
         """A job as its user asked for it. What was launched is what it was then, and lies on its
         nodes as it was placed."""
         key = (job.array or job.number, job.element)
-        given = self._given.get(key) or self._over.get(key)
-        job = as_asked(job)
-        if given is None:
-            return job
-        if given.as_ is not None:
-            job = replace(job, **{name: getattr(given.as_, name) for name in ASKING})
+        if (given := self._given.get(key) or self._over.get(key)) is None:
+            return as_asked(job)
+        names = ASKING if given.as_ is not None else ()
+        otherwise: dict[str, Any] = {name: getattr(given.as_, name) for name in names}
         if not still_waits(job):
             cores = Counter(given.machines)
-            job = replace(job, node_list=",".join(cores), cores=tuple(cores.items()), devices=())
-        return job
+            lies = {"node_list": ",".join(cores), "cores": tuple(cores.items()), "devices": ()}
+            otherwise |= lies
+        return as_asked(job, **otherwise)
 
-    def _index(self, picture: Picture) -> None:
-        theirs = [job for job in picture.jobs if self._is_theirs(job)]
+    def _index(self, theirs: Sequence[SlurmJob]) -> None:
         self._rows = {
             (job.array or job.number, job.element): job for job in theirs if not job.which
         }

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairlead.engines.interface import Assignment
 from fairlead.engines.slurm.placing.nodes import still_waits
@@ -47,15 +48,15 @@ def mark_of(job: SlurmJob) -> re.Match[str] | None:
     return MARK.fullmatch(job.remark)
 
 
-def as_asked(job: SlurmJob) -> SlurmJob:
-    """A job that may have been released, as its user asked for it."""
+def as_asked(job: SlurmJob, **otherwise: Any) -> SlurmJob:
+    """A job that may have been released, as its user asked for it; but for what is `otherwise`."""
     mark = mark_of(job)
-    if mark is None:
-        return job
-    job = replace(job, required=mark["nodes"], remark=mark["before"])
-    if not mark["most"]:
-        return job
-    return replace(job, nodes=int(mark["least"]), most_nodes=int(mark["most"]))
+    if mark is not None:
+        asked = {"required": mark["nodes"], "remark": mark["before"]}
+        if mark["most"]:
+            asked |= {"nodes": int(mark["least"]), "most_nodes": int(mark["most"])}
+        otherwise = asked | otherwise
+    return replace(job, **otherwise) if otherwise else job
 
 
 def is_let_go(job: SlurmJob) -> bool:
