@@ -36,7 +36,7 @@ def sources() -> tuple[Path, ...]:
     return tuple(sorted([*compiled, PACKAGE / NUMBERS]))
 
 
-def kept_in() -> Path:
+def cache_folder() -> Path:
     """The folder where what is compiled of exactly these sources is kept, if it can be."""
     digest = hashlib.blake2b(digest_size=12)
     for path in sources():
@@ -51,7 +51,7 @@ def kept_in() -> Path:
 @cache
 def folder() -> Path:
     """The folder for what is compiled of exactly these sources. One that can be written to."""
-    place = kept_in()
+    place = cache_folder()
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):

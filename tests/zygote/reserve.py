@@ -23,8 +23,8 @@ def stand_by(request: Request) -> Request:
     process, and what it asked for in each other one, as soon as it asks; one that is not needed
     ends with the program."""
     reserve: list[tuple[int, socket.socket]] = []
-    module, command, *_ = *request.words, ""
-    for _ in range(MOST.get(command, 0) if module == "fairlead" else 0):
+    _, command, *_ = *request.words, ""
+    for _ in range(MOST.get(command, 0)):
         ours, theirs = socket.socketpair()
         process = os.fork()
         if not process:

@@ -48,7 +48,7 @@ class Login:
 
     def authorize(self, request: httpx2.Request) -> httpx2.Request:
         """The request with a JWT that is good for a while yet. Raises NotAllowedError."""
-        request.headers["Authorization"] = f"Bearer {renewed(self).token}"
+        request.headers["Authorization"] = f"Bearer {renew_login(self).token}"
         return request
 
 
@@ -83,7 +83,7 @@ def forget_login(login: Login) -> None:
         _write(login.file, [each for each in _read(login.file) if each.urls != login.urls])
 
 
-def renewed(login: Login) -> Login:
+def renew_login(login: Login) -> Login:
     """The sign-in with a JWT that does not end soon: the one that is kept, or a new one of the
     issuer's. Several processes ask for one of them only. Raises NotAllowedError."""
     if not _ends(login):

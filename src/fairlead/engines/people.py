@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 
+from fairlead.engines.interface import EngineError
 from fairlead.model.errors import FairleadError
 
 
@@ -39,3 +43,13 @@ def person(name: str, otherwise: str) -> Person | None:
     groups = tuple(sorted(os.getgrouplist(name, found.pw_gid)))
     shell = found.pw_shell or "/bin/sh"
     return Person(name, found.pw_uid, found.pw_gid, groups, found.pw_dir, shell)
+
+
+def make_work_folder(work: Path) -> None:
+    """Makes the folder of the working folders: to be passed through, not to be listed."""
+    with contextlib.suppress(FileExistsError):
+        work.mkdir(0o711)
+    about = work.lstat()
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+        raise EngineError(f"{work} is not a folder of the service's own; remove it")
+    work.chmod(0o711)

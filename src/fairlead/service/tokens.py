@@ -48,10 +48,10 @@ def make(name: str, draw: Callable[[int], bytes] = secrets.token_bytes) -> Secre
         )
     secret = urlsafe_b64encode(draw(BYTES)).decode().rstrip("=")
     salt = draw(16).hex()
-    return Secret(f"{PREFIX}{name}_{secret}", salt, hashed(salt, secret))
+    return Secret(f"{PREFIX}{name}_{secret}", salt, hash_secret(salt, secret))
 
 
-def hashed(salt: str, secret: str) -> str:
+def hash_secret(salt: str, secret: str) -> str:
     return hashlib.sha256(f"{salt}:{secret}".encode(errors="surrogatepass")).hexdigest()
 
 
@@ -63,5 +63,5 @@ def verify(text: str, find: Callable[[str], TokenRecord | None]) -> TokenRecord 
     name, found, secret = text.removeprefix(PREFIX).partition("_")
     known = find(name) if found else None
     salt, expected = (known.salt, known.hash) if known else _NOBODY
-    same = hmac.compare_digest(hashed(salt, secret), expected)
+    same = hmac.compare_digest(hash_secret(salt, secret), expected)
     return known if same and known is not None else None

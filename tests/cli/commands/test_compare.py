@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import Exit, main
-from fairlead.cli.text.comparison import signed, verdict
+from fairlead.cli.text.comparison import format_change, verdict
 from fairlead.model.unrounded import change, compared
 from tests.cli.commands.test_allocate import run, schema
 from tests.transcripts import EXAMPLES
@@ -72,12 +72,12 @@ def test_json_keeps_to_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_change_is_one_however_small(before: str, after: str, shown: str) -> None:
-    assert signed(change(Fraction(before), Fraction(after))) == shown
+    assert format_change(change(Fraction(before), Fraction(after))) == shown
 
 
 def test_a_change_that_no_double_can_say_is_none_the_less_one() -> None:
     tiny = Fraction(1, 10**400)
-    assert signed(change(Fraction(1), 1 - tiny)).startswith("-")
+    assert format_change(change(Fraction(1), 1 - tiny)).startswith("-")
     assert compared(Fraction(1), 1 + tiny) == 1
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.common.screen import Screen, columns, folded, screen_of, table, wrapped
+from fairlead.cli.common.screen import Screen, columns, fold, screen_of, table, wrap
 from fairlead.model.words import escaped
 from tests.transcripts import EXAMPLES
 
@@ -87,8 +87,8 @@ def test_columns_that_do_not_fit_stand_close_together() -> None:
 
 
 def test_text_is_folded_at_spaces_and_long_words_stay_whole() -> None:
-    assert folded("aa bb cccccc d", 5) == ["aa bb", "cccccc", "d"]
-    assert wrapped("one two", Screen(40), "  ") == ["  one two"]
+    assert fold("aa bb cccccc d", 5) == ["aa bb", "cccccc", "d"]
+    assert wrap("one two", Screen(40), "  ") == ["  one two"]
 
 
 def test_what_would_move_the_cursor_is_made_visible() -> None:

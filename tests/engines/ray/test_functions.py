@@ -21,6 +21,7 @@ from fairlead.model.errors import InputError
 from fairlead.wire.jobs import JobState
 from tests.engines.ray.ground import Ground
 from tests.ports import kept_port
+from tests.zygote.forked import Forked
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +48,7 @@ class Running:
 
 
 def begin(command: list[str]) -> subprocess.Popen[str]:
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = Forked(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
     assert "serving 3 machines (ray)" in line
@@ -58,7 +59,7 @@ def begin(command: list[str]) -> subprocess.Popen[str]:
 def running(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("service")
     (folder / "tenants.yaml").write_text(TENANTS, encoding="utf-8")
-    command = [sys.executable, "-m", "fairlead", "serve", "--engine", "ray"]
+    command = ["fairlead", "serve", "--engine", "ray"]
     command += ["--address", ground.address, "--state", str(folder / "state")]
     command += ["--cluster", str(folder / "tenants.yaml")]
     with kept_port() as port:
@@ -91,13 +92,13 @@ def joined(running: Running) -> Iterator[None]:
     fair.shutdown()
 
 
-@fair.remote(num_cpus=0.25, tenant="ana")
+@fair.remote(num_cpus=1, tenant="ana")
 def square(x: int) -> int:
     """x²"""
     return x * x
 
 
-@fair.remote(num_cpus=0.25, tenant="bob")
+@fair.remote(num_cpus=1, tenant="bob")
 def fails(x: object) -> None:
     raise KeyError(x)
 
@@ -135,7 +136,7 @@ def test_several_calls_are_one_task(connected: str, running: Running) -> None:
     def inverse(x: int) -> float:
         return 1 / x
 
-    far = fair.remote(num_cpus=0.25, tenant="ana")(inverse)
+    far = fair.remote(num_cpus=1, tenant="ana")(inverse)
     batch = far.map([4, 2, 0, 1, 8], together=2)
     with pytest.raises(ZeroDivisionError):
         batch.futures[2].result(PATIENCE)
@@ -175,7 +176,7 @@ def test_who_lets_go_of_the_service_has_submitted_all_calls(running: Running) ->
 
 LEAVING = """
 import fairlead.ray as fair
-fair.remote(num_cpus=0.25, tenant="ana", name="left")(lambda x: x).map(range(100))
+fair.remote(num_cpus=1, tenant="ana", name="left")(lambda x: x).map(range(100))
 """
 
 
@@ -196,7 +197,7 @@ def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> Non
             os._exit(3)
         return x
 
-    futures = fair.remote(num_cpus=0.25, tenant="ana")(crashes).map(range(200)).futures
+    futures = fair.remote(num_cpus=1, tenant="ana")(crashes).map(range(200)).futures
     with pytest.raises(fair.TaskFailedError, match="was lost"):
         futures[150].result(3 * PATIENCE)  # it ends eight workers, and as many are started
     assert fair.get(futures[:150] + futures[151:], PATIENCE) == [*range(150), *range(151, 200)]
@@ -205,13 +206,13 @@ def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> Non
 @pytest.mark.usefixtures("joined")
 def test_large_arguments_and_results() -> None:
     data = bytes(range(256)) * 40_000  # 10 MB: no request to the service may be so long
-    turned = fair.remote(num_cpus=0.25, tenant="ana")(lambda text: text[::-1])
+    turned = fair.remote(num_cpus=1, tenant="ana")(lambda text: text[::-1])
     assert turned.submit(data).result(PATIENCE) == data[::-1]
 
 
 def test_a_large_result_comes_through_the_service_too(connected: str) -> None:
     assert connected
-    long = fair.remote(num_cpus=0.25, tenant="ana")(lambda n: b"x" * n)
+    long = fair.remote(num_cpus=1, tenant="ana")(lambda n: b"x" * n)
     assert long.submit(3_000_000).result(PATIENCE) == b"x" * 3_000_000
 
 
@@ -230,7 +231,7 @@ def test_arguments_that_are_too_long_for_the_service_are_refused(
 
 @pytest.mark.usefixtures("joined")
 def test_a_call_that_is_cancelled() -> None:
-    sleeps = fair.remote(num_cpus=0.25, tenant="ana")(lambda: time.sleep(1000))
+    sleeps = fair.remote(num_cpus=1, tenant="ana")(lambda: time.sleep(1000))
     future = sleeps.submit()
     with pytest.raises(ray.exceptions.GetTimeoutError):
         future.result(0.5)
@@ -242,21 +243,21 @@ def test_a_call_that_is_cancelled() -> None:
 
 @pytest.mark.usefixtures("joined")
 def test_a_time_limit_of_a_function() -> None:
-    sleeps = fair.remote(num_cpus=0.25, tenant="ana", time_limit=1)(lambda: time.sleep(1000))
+    sleeps = fair.remote(num_cpus=1, tenant="ana", time_limit=1)(lambda: time.sleep(1000))
     with pytest.raises(fair.TaskFailedError, match="time limit"):
         sleeps.submit().result(PATIENCE)
 
 
 @pytest.mark.usefixtures("joined")
 def test_a_function_that_ends_its_worker_is_lost() -> None:
-    crashes = fair.remote(num_cpus=0.25, tenant="ana", retries=0)(lambda: os._exit(3))
+    crashes = fair.remote(num_cpus=1, tenant="ana", retries=0)(lambda: os._exit(3))
     with pytest.raises(fair.TaskFailedError, match="was lost"):
         crashes.submit().result(PATIENCE)
 
 
 @pytest.mark.usefixtures("joined")
 def test_a_function_that_exits() -> None:
-    exits = fair.remote(num_cpus=0.25, tenant="ana", retries=0)(lambda: sys.exit(4))
+    exits = fair.remote(num_cpus=1, tenant="ana", retries=0)(lambda: sys.exit(4))
     with pytest.raises(fair.TaskFailedError, match=r"exit\(4\)"):
         exits.submit().result(PATIENCE)
 
@@ -271,7 +272,7 @@ def test_a_function_is_tried_again(tmp_path: Path) -> None:
         mark.touch()
         raise OSError("not yet")
 
-    assert fair.remote(num_cpus=0.25, tenant="ana", retries=1)(second_time).submit().result(
+    assert fair.remote(num_cpus=1, tenant="ana", retries=1)(second_time).submit().result(
         PATIENCE
     ) == "well"  # fmt: skip
 
@@ -287,7 +288,7 @@ def test_a_constraint_is_kept() -> None:
 
 @pytest.mark.usefixtures("joined")
 def test_what_a_function_prints_is_its_output(running: Running) -> None:
-    says = fair.remote(num_cpus=0.25, tenant="ana")(lambda: sys.stdout.write("here I am\n"))
+    says = fair.remote(num_cpus=1, tenant="ana")(lambda: sys.stdout.write("here I am\n"))
     future = says.submit()
     future.result(PATIENCE)
     with Client(running.url, running.token) as client:
@@ -300,7 +301,7 @@ def test_wait_and_as_completed(tmp_path: Path) -> None:
         while not path.exists():
             time.sleep(0.05)
 
-    waits, go = fair.remote(num_cpus=0.1, tenant="ana")(until), tmp_path / "go"
+    waits, go = fair.remote(num_cpus=1, tenant="ana")(until), tmp_path / "go"
     short, long = waits.submit(tmp_path), waits.submit(go)
     done, rest = fair.wait([long, short], timeout=PATIENCE)
     assert (done, rest) == ([short], [long])

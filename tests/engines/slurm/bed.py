@@ -20,7 +20,7 @@ from fairlead.model.values import FrozenMap
 from tests.engines.contract import PATIENCE, Doing
 from tests.engines.slurm.ground import Ground
 
-TWENTIETH = 50_000
+TENTH = 100_000
 
 COMMANDS: dict[Doing, Command] = {
     Doing.WELL: "true",
@@ -42,7 +42,7 @@ class SlurmBed:
 
     def engine(self) -> Placer:
         self.close()
-        engine = Placer(self.state, "fair", TWENTIETH, Commands(), lambda: Allowance(10_000))
+        engine = Placer(self.state, "fair", TENTH, Commands(), lambda: Allowance(10_000))
         self.engines.append(engine)
         return engine
 

@@ -9,7 +9,6 @@ users say, and are given back to the queue where their node fails.
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,6 +62,12 @@ class Controller:
     scripts: dict[int, str] = field(default_factory=dict)
     lasting: dict[int, int] = field(default_factory=dict)  # users' own jobs, with their seconds
     next: int = 1
+
+    def copied(self) -> Controller:
+        """The same, which no change here reaches: what its tables hold never changes."""
+        return replace(
+            self, jobs=dict(self.jobs), scripts=dict(self.scripts), lasting=dict(self.lasting)
+        )
 
 
 @dataclass
@@ -220,13 +225,13 @@ class SlurmModel:
     def save(self) -> None:
         """slurmctld writes down what it knows."""
         if self.up:
-            self.saved = copy.deepcopy(self.mind)
+            self.saved = self.mind.copied()
 
     def kill(self) -> None:
         """slurmctld is killed: what it had not written down is lost."""
         self.up, self.registered = False, set()
         self.disasters += 1
-        self.mind = copy.deepcopy(self.saved)
+        self.mind = self.saved.copied()
 
     def begin(self) -> None:
         """It is started again."""

@@ -23,7 +23,7 @@ from fairlead.service.loop.loop import Service
 from fairlead.service.records.jobs import JobState
 from fairlead.service.recovery.replay import replay
 from fairlead.service.settings import Settings, where_others_place
-from fairlead.service.why.answer import explained, take
+from fairlead.service.why.answer import explain_taken, take
 from tests.engines.slurm.ground import Ground
 
 pytestmark = pytest.mark.slow
@@ -148,7 +148,7 @@ def test_what_slurm_runs_is_what_is_known_and_a_kill_doubles_nothing(watch: Watc
     assert core is not None
     watch.until(lambda: "Slurm says: Resources" in watch.service.scheduler_reason(waits))
     beside = watch.service.scheduler_reason(waits)
-    said = explained(
+    said = explain_taken(
         take(records.time, records, watch.service.frozen, None, waits, beside=beside)
     ).sentences()
     assert beside in said

@@ -185,7 +185,7 @@ def test_an_order_within_limits_is_read_as_seldom_as_they_want(
     }
     outputs, readings = load(SAVED), dict.fromkeys((1000, 0), 0)
 
-    def asked(by: int, _: bool) -> dict[str, str]:
+    def asked(by: int, _: object) -> dict[str, str]:
         readings[by] += 1
         return outputs
 
@@ -214,7 +214,7 @@ def test_a_factor_that_slurm_lost_is_written_again_and_only_that_one() -> None:
     names = [str(row["job_id"]) for row in waiting]
     readings = 0
 
-    def asked(_: bool) -> dict[str, str]:
+    def asked(_: object) -> dict[str, str]:
         nonlocal readings
         readings += 1
         for row, priority in zip(waiting, priorities, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Semaphore
@@ -17,6 +18,7 @@ from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.reading.reader import Reader
 from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
 from fairlead.engines.slurm.viewing import Viewer
+from fairlead.model.errors import InputError
 
 PATIENCE = 60.0
 """Seconds for a reading, on a machine that is busy with other tests."""
@@ -321,10 +323,10 @@ def test_where_accounts_cannot_be_had_those_of_before_count(
     monkeypatch.setattr("fairlead.engines.slurm.reading.reader.SELDOM", 0.0)
     outputs, away = load(SAVED), True
 
-    def asked(optional: bool) -> dict[str, str]:
-        if away and optional:
+    def asked(known: Mapping[str, str]) -> dict[str, str]:
+        if away and "accounts.txt" not in known:
             raise AwayError("sacctmgr failed: Connection refused")
-        return {name: text for name, text in outputs.items() if optional or name != "accounts.txt"}
+        return {name: text for name, text in outputs.items() if name not in known}
 
     reader = Reader(asked)
     with pytest.raises(AwayError):  # a tree of no accounts would be another one
@@ -339,15 +341,40 @@ def test_where_accounts_cannot_be_had_those_of_before_count(
     assert reader.read() == first
 
 
+def test_the_version_is_asked_for_again_only_after_a_reading_that_failed() -> None:
+    outputs, here, asked = load(SAVED), True, 0
+
+    def ask(known: Mapping[str, str]) -> dict[str, str]:
+        nonlocal asked
+        if not here:
+            raise EngineError("squeue failed: Unable to contact slurm controller")
+        asked += "version.txt" not in known
+        return {name: text for name, text in outputs.items() if name not in known}
+
+    reader = Reader(ask)
+    first = reader.read()
+    assert reader.read() == first
+    assert asked == 1
+    here = False
+    with pytest.raises(EngineError):
+        reader.read()
+    here, outputs["version.txt"] = True, "slurm-wlm 25.05.2"
+    with pytest.raises(InputError, match=r"says 25\.05\.2"):
+        reader.read()
+    outputs["version.txt"] = load(SAVED)["version.txt"]
+    assert reader.read() == first
+    assert asked == 3
+
+
 def test_readings_go_on_after_one_that_failed() -> None:
     outputs, granted, read = load(SAVED), Semaphore(1), Semaphore(0)
     fails = iter((False, True))
 
-    def asked(optional: bool) -> dict[str, str]:
+    def asked(known: Mapping[str, str]) -> dict[str, str]:
         assert granted.acquire(timeout=PATIENCE)
         if next(fails, False):
             raise EngineError("squeue failed: Unable to contact slurm controller")
-        return {name: text for name, text in outputs.items() if optional or name != "accounts.txt"}
+        return {name: text for name, text in outputs.items() if name not in known}
 
     def read_again() -> None:
         granted.release()

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from fairlead.service.api.neighbours.connection import Connections, guarded
+from fairlead.service.api.neighbours.connection import Connections, guard_protocol
 from fairlead.service.api.neighbours.handshakes import Handshakes
 from fairlead.service.api.neighbours.limits import CHANGING
 from fairlead.service.api.neighbours.places import Places
@@ -240,7 +240,7 @@ def test_a_connection_that_is_over_is_freed_at_once_and_waits_for_no_look_for_ga
         await send({"type": "http.response.body"})
 
     async def played() -> None:
-        made = guarded(Connections(ApiSettings(), behind_proxy=False))
+        made = guard_protocol(Connections(ApiSettings(), behind_proxy=False))
         config = uvicorn.Config(app, log_config=None, lifespan="off")
         kept: list[ref[asyncio.Protocol]] = []
 

@@ -15,7 +15,7 @@ from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, CancelJob, DrainMachine, Refused, Request, SubmitJobs
 from fairlead.service.settings import Settings
-from fairlead.service.why.answer import WhyJob, explained, take
+from fairlead.service.why.answer import WhyJob, explain_taken, take
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fates, World, lasting
 from tests.service.fairness.at_once import AtOnce
@@ -73,7 +73,7 @@ class Live:
     def why(self, job: str | int, *, own: bool = True) -> WhyJob:
         """Why a job waits."""
         service = self.service
-        return explained(
+        return explain_taken(
             take(self.now, service.records, service.frozen, service.watch, job, own=own)
         )
 

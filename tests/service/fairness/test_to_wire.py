@@ -135,10 +135,11 @@ def test_without_an_adviser_shares_are_still_told() -> None:
     found = shares(live.now, core, None, measure_shares(core, None), jobs=True)
     assert {row.name: row.share for row in found.tenants} == {"vision": 1.0, "language": 0.0}
     assert all(row.fair is None for row in found.tenants)
-    assert (
-        live_audit(live.now, core, None, measure_shares(core, None)).problem
-        == "nobody computes the exact allocation here"
-    )
+    audit = live_audit(live.now, core, None, measure_shares(core, None))
+    assert audit.problem == "nobody computes the exact allocation here"
+    # With --strict nobody is cleared by that.
+    assert audit.behind == "no exact shares are computed here: nobody is judged"
+    assert audit.tenants == 0
     assert history(live.now, None).tenants == []
 
 

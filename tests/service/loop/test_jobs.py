@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fairlead.model.job import Job
@@ -268,7 +270,9 @@ def test_limits_of_a_tenant() -> None:
     stage.step()
     stage.submit(job("x", 4, tenant="a"))
     assert "tasks" in stage.refused(SubmitJobs(ADMIN, (job("y", 7, tenant="a"),))).what
-    assert stage.refused(ChangeJob(ADMIN, "x", 11)).wrong is Wrong.TOO_MANY
+    assert stage.refused(ChangeJob(ADMIN, "x", 11)).wrong is Wrong.INPUT
+    never = SubmitJobs(ADMIN, tuple(job(f"y{n}", 4, tenant="b") for n in range(3)))
+    assert stage.refused(never).wrong is Wrong.INPUT
     one, two = (SubmitJobs(ADMIN, (job(name, tenant="a"),)) for name in "yz")
     first, second = stage.step(one, two)
     assert isinstance(first, Done)
@@ -286,6 +290,12 @@ def test_constraints_of_a_tenant_have_so_many_terms_and_others_theirs() -> None:
     refused = stage.refused(more)
     assert refused.wrong is Wrong.TOO_MANY
     assert "4 different terms, and 3 is the most" in refused.what
+    never = SubmitJobs(
+        ADMIN, (job("n", tenant="b", where=", ".join(f"p != {n}" for n in range(4))),)
+    )
+    refused = stage.refused(never)
+    assert refused.wrong is Wrong.INPUT
+    assert "may have 3 terms at most: 4 at once are never taken" in refused.what
     stage.submit(job("y", tenant="a", where="q != 1"))
     stage.submit(job("z", tenant="b", where="r != 1"))
     stage.step(CancelJob(ADMIN, "x"))
@@ -319,6 +329,8 @@ def test_what_is_written_of_a_tenants_jobs_has_so_many_bytes_and_others_theirs()
         assert known == job_bytes(long) + job_bytes(small)
         assert load(take(stage.service.records).encode()).totals["a"].bytes == known
         assert stage.refused(large).wrong is Wrong.TOO_MANY
+        never = SubmitJobs(ADMIN, tuple(replace(long, name=f"n{n}", tenant="b") for n in range(2)))
+        assert stage.refused(never).wrong is Wrong.INPUT
         assert isinstance(stage.step(SubmitJobs(ADMIN, (job("w", tenant="b", **more),)))[0], Done)
         stage.step(*(CancelJob(ADMIN, name) for name in "xyw"))
         stage.settle(2)
@@ -435,6 +447,10 @@ def test_names_under_keys_of_a_tenant_have_so_many_bytes() -> None:
     assert second.wrong is Wrong.TOO_MANY
     assert "would take 1018 bytes, and 1000 is the most" in second.what
     assert isinstance(third, Done)
+    never = SubmitJobs(two, tuple(job(f"n{number}") for number in range(10)), "m")
+    refused = stage.refused(never)
+    assert refused.wrong is Wrong.INPUT
+    assert "may take 1000 bytes at most: 1121 at once are never taken" in refused.what
     known = stage.service.records.key_totals
     assert known["a"] == KeyTotals(1, 101 + 4 * 102)
     assert load(take(stage.service.records).encode()).key_totals == known

@@ -16,7 +16,7 @@ from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import CLOSED, CROWDED, Mailbox, MailboxClosedError
 from fairlead.service.process import runner as running_module
-from fairlead.service.process.runner import Driven, Runner, explained
+from fairlead.service.process.runner import Driven, Runner, explain_failure
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
 from tests.engines.fake import FakeEngine
@@ -187,7 +187,7 @@ def test_a_mistake_in_the_loop_stops_it_and_loses_nothing() -> None:
     assert reply.unknown
     assert runner.stop(LONG)
     assert isinstance(runner.failure, ZeroDivisionError)
-    assert isinstance(explained(runner.failure), InternalError)
+    assert isinstance(explain_failure(runner.failure), InternalError)
     stage.restart()
     assert list(stage.service.records.names) == ["x", "y"]
 

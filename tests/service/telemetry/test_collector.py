@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.serving.telemetry import wanted
+from fairlead.cli.serving.telemetry import is_wanted
 from fairlead.service.telemetry import telemetry as module
 from fairlead.service.telemetry.happenings import Happening
 from fairlead.service.telemetry.spans import Spans
@@ -146,13 +146,13 @@ def test_a_service_whose_environment_names_a_collector_sends_spans(
 
 def test_when_spans_are_sent() -> None:
     named = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}
-    assert wanted(True, {})
-    assert wanted(False, named)
-    assert wanted(False, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x"})
-    assert not wanted(False, {})
-    assert not wanted(True, {"OTEL_SDK_DISABLED": "true"})
-    assert not wanted(False, named | {"OTEL_TRACES_EXPORTER": "none"})
-    assert not wanted(True, {"OTEL_TRACES_EXPORTER": "console"})
+    assert is_wanted(True, {})
+    assert is_wanted(False, named)
+    assert is_wanted(False, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x"})
+    assert not is_wanted(False, {})
+    assert not is_wanted(True, {"OTEL_SDK_DISABLED": "true"})
+    assert not is_wanted(False, named | {"OTEL_TRACES_EXPORTER": "none"})
+    assert not is_wanted(True, {"OTEL_TRACES_EXPORTER": "console"})
 
 
 def test_nothing_of_it_is_loaded_where_nobody_asked_for_it(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_job_waits_for_a_machine_that_comes_later(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.RESTRICTED, Kind.PERIODIC])
 def test_nothing_is_lost_or_doubled_in_random_workloads(kind: Kind, cases: int) -> None:
-    for seed in range(2 * cases):
+    for seed in range(cases):
         given = generate("random(jobs=20, gangs=false, prefers=false)", seed)
         result, sink = run(given, kind)
         conserved(given, result, sink.jobs_kept, sink.tasks_kept)

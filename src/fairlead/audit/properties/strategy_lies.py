@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import zip_longest
 from math import ceil
 
@@ -117,6 +118,9 @@ def _both(where: Job, need: Job) -> Job:
     return replace(need, where=where.where, machines=where.machines, exclude=where.exclude)
 
 
+# Here and below: lies are the same jobs under each policy that is asked about an input, and only
+# their order is another; few are told, and to make one takes longer than all else about it.
+@lru_cache(maxsize=4096)
 def _open(job: Job, machines: tuple[str, ...] | None) -> Job:
     """The job with these machines and no other constraint."""
     return replace(job, where=Selector(), machines=machines, exclude=())
@@ -228,9 +232,15 @@ def _steps(scene: Scene, liar: Liar) -> Iterator[Job]:
 
 def with_amounts(job: Job, amounts: dict[str, Fraction]) -> Job:
     """The job with these components of its demand instead."""
-    return replace(job, demand=FrozenMap({**job.demand, **amounts}))
+    return _demanding(job, FrozenMap({**job.demand, **amounts}))
 
 
+@lru_cache(maxsize=4096)
+def _demanding(job: Job, demand: FrozenMap[Fraction]) -> Job:
+    return replace(job, demand=demand)
+
+
+@lru_cache(maxsize=4096)
 def scale_tasks(job: Job, factor: Fraction) -> Job:
     """As much work in tasks of another size: below 1 each task is split, above 1 tasks merge."""
     tasks = None if job.tasks is None else Fraction(ceil(job.tasks / factor))

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import ago, say_answer, service_of
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.cli.main import Exit
 from fairlead.cli.text.shares import never_lines
 from fairlead.model.words import counted, escaped, number, sentence
@@ -37,9 +37,9 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     looked = counted(found.tenants, "tenant")
     yield screen.dim(f"policy {found.policy}; {looked}; exact shares: {exact}")
     if found.problem:
-        yield from wrapped(f"There is no newer one: {escaped(found.problem)}.", screen)
+        yield from wrap(f"There is no newer one: {escaped(found.problem)}.", screen)
     if found.behind:
-        yield from wrapped(sentence(found.behind), screen)
+        yield from wrap(sentence(found.behind), screen)
     if found.gap is not None:
         held = number(100 * (1 - found.gap), 3)
         yield f"of what is due by the exact allocation, tenants hold {held}%"
@@ -67,7 +67,7 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
         yield f"and {found.more} more"
     yield ""
     for short in found.shortfalls:
-        yield from wrapped(f"{escaped(short.sentence)}.", screen)
+        yield from wrap(f"{escaped(short.sentence)}.", screen)
     yield from _below_fair(found, screen)
     yield from never_lines(found, screen)
 
@@ -76,7 +76,7 @@ def _below_fair(found: LiveAudit, screen: Screen) -> Iterator[str]:
     """A sentence for each tenant that is below its fair share and short of nothing."""
     for below in found.below_fair:
         yield ""
-        yield from wrapped(f"{escaped(below.sentence)}.", screen)
+        yield from wrap(f"{escaped(below.sentence)}.", screen)
     if found.below_fair_more:
         yield ""
         yield f"{counted(found.below_fair_more, 'tenant')} more below the fair share, by less"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import read, say
 from fairlead.cli.common.pages import add_html, write_page
-from fairlead.cli.common.screen import Screen, screen_of, table, wrapped
+from fairlead.cli.common.screen import Screen, screen_of, table, wrap
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.names import compress
 from fairlead.model.words import amount, number
@@ -112,7 +112,7 @@ def story(screen: Screen) -> Iterator[str]:
 
     def section(title: str, text: str, command: str = "") -> Iterator[str]:
         yield screen.bold(title)
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)
         yield ""
         if command:
             yield screen.dim(f"$ fairlead {command}")

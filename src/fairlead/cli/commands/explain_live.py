@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import check_tenant, say_answer, service_of
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.cli.text.shares import over_lines
 from fairlead.model.errors import InputError
 from fairlead.model.words import counted, escaped, number
@@ -100,7 +100,7 @@ def lines(found: TenantNow, screen: Screen) -> Iterator[str]:
         gap = max(row.fair - row.share, 0.0)
         has += f". Its share is {number(row.share, 4)}, its fair share {number(row.fair, 4)}"
         has += f", {number(gap, 4)} more" if gap else ""
-    yield from wrapped(f"{has}.", screen)
+    yield from wrap(f"{has}.", screen)
     yield ""
     rows = [
         [
@@ -125,7 +125,7 @@ def lines(found: TenantNow, screen: Screen) -> Iterator[str]:
             yield ""
             yield screen.bold(heading)
             for sentence in sentences:
-                yield from wrapped(f"{escaped(sentence)}.", screen, indent="  ")
+                yield from wrap(f"{escaped(sentence)}.", screen, indent="  ")
     yield ""
     yield screen.bold("The last day")
     yield from over_lines(found.history, screen)

@@ -14,7 +14,7 @@ from fairlead.cli.common.remote import (
     state_word,
     total,
 )
-from fairlead.cli.common.screen import Screen, columns, folded, table
+from fairlead.cli.common.screen import Screen, columns, fold, table
 from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str
                 (key, escaped(demand_text(value) if key == "demand" else field_text(value)))
             )
     for key, text in facts:
-        first, *more = folded(text, max(30, screen.width - 13)) if screen.width else [text]
+        first, *more = fold(text, max(30, screen.width - 13)) if screen.width else [text]
         yield screen.dim(key) + " " * (12 - columns(key)) + " " + first
         yield from (" " * 13 + line for line in more)
     if tasks:

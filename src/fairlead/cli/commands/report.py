@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
-from fairlead.cli.common.screen import Screen, screen_of, table, wrapped
+from fairlead.cli.common.screen import Screen, screen_of, table, wrap
 from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
@@ -103,5 +103,5 @@ def lines(title: str, tables: Sequence[Table], screen: Screen) -> list[str]:
         rows = [[escaped(cell) for cell in row] for row in each.rows]
         found += ["", screen.bold(each.title)]
         found += table(each.header, rows, each.right, screen)
-        found += [screen.dim(line) for line in wrapped(each.caption, screen)]
+        found += [screen.dim(line) for line in wrap(each.caption, screen)]
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say_result
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped
 
@@ -183,7 +183,7 @@ def study_of(args: argparse.Namespace) -> Study:
     from fairlead.simulation.studies.source import source_of
     from fairlead.simulation.studies.study import RECORDS, Study
 
-    said = deployed(args.config)
+    said = read_deployment(args.config)
     seeds = range(args.seed, args.seed + at_least_1("--repeat", args.repeat))
     if args.seed < 0:
         raise InputError(f"--seed {args.seed} is no seed", "write a whole number from 0")
@@ -249,7 +249,7 @@ class Deployed:
     advise: int = 1_000_000
 
 
-def deployed(config: str | None) -> Deployed:
+def read_deployment(config: str | None) -> Deployed:
     """Reads the configuration of `fairlead serve`, or takes the defaults of a run. Raises
     InputError."""
     if config is None:
@@ -336,7 +336,7 @@ def lines(
 ) -> Iterator[str]:
     """The assumptions, and a row for each run, or for each policy where there are many."""
     for note in notes:
-        yield from wrapped(escaped(note), screen)
+        yield from wrap(escaped(note), screen)
     yield ""
     several = len(study.seeds) > 1
     header: tuple[str, ...] = ("policy", "runs", *HEADER[2:]) if several else HEADER

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import say_answer, service_of
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.cli.text.warnings_of_two import warnings_of_two
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped, number
@@ -51,6 +51,6 @@ def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
         yield from table(header, rows, "<>>" + ">" * moved + "<", screen)
         yield ""
     for sentence in found.sentences:
-        yield from wrapped(f"{escaped(sentence)}.", screen)
+        yield from wrap(f"{escaped(sentence)}.", screen)
     for text in warnings_of_two(tree["warnings_before"], tree["warnings_after"]):
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import add_service, say_answer, service_of
-from fairlead.cli.common.screen import Screen, folded
+from fairlead.cli.common.screen import Screen, fold
 from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
@@ -42,6 +42,6 @@ def lines(answer: WhyAnswer, screen: Screen) -> Iterator[str]:
     """The sentences, in the order in which a reader wants them."""
     width = min(100, screen.width or 100)
     for sentence in answer.sentences:
-        first, *more = folded(escaped(sentence), width - 2)
+        first, *more = fold(escaped(sentence), width - 2)
         yield f"- {first}"
         yield from (f"  {line}" for line in more)

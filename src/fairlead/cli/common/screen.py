@@ -124,7 +124,7 @@ def table(
         cells = widths_of([[""] * len(header), *rows])
         whole = [max(cell, few) for cell, few in zip(cells, least, strict=True)]
         fits = sum(whole) <= room
-        widths = _narrowed(widths, whole, room) if fits else _narrowed(whole, least, room)
+        widths = narrow_columns(widths, whole, room) if fits else narrow_columns(whole, least, room)
 
     def lines(row: Sequence[str]) -> list[str]:
         cells = [
@@ -150,7 +150,7 @@ def _broken(cell: str, width: int) -> list[str]:
     if columns(cell) <= width or "\x1b" in cell:
         return [cell]
     indent = " " * (len(cell) - len(cell.lstrip(" ")))
-    return [indent + line for line in folded(cell.strip(" "), width - len(indent))]
+    return [indent + line for line in fold(cell.strip(" "), width - len(indent))]
 
 
 def _least(cell: str) -> int:
@@ -161,7 +161,7 @@ def _least(cell: str) -> int:
     return indent + max(map(columns, cell.strip(" ").split(" ")))
 
 
-def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+def narrow_columns(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
     """The widths of columns that have so much room together: the widest give way, down to the
     least that they need."""
     found = list(widths)
@@ -191,7 +191,7 @@ def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
 
 
-def folded(text: str, room: int) -> list[str]:
+def fold(text: str, room: int) -> list[str]:
     """The text in lines of at most so many columns, broken at spaces; a longer word stays whole."""
     lines = [""]
     for word in text.split(" "):
@@ -202,7 +202,7 @@ def folded(text: str, room: int) -> list[str]:
     return lines
 
 
-def wrapped(text: str, screen: Screen, indent: str = "") -> list[str]:
+def wrap(text: str, screen: Screen, indent: str = "") -> list[str]:
     """The text broken into lines at spaces: at 100 columns at most, less on a narrow terminal."""
     width = min(100, screen.width or 100) - len(indent)
-    return [indent + line for line in folded(" ".join(text.split()), width)]
+    return [indent + line for line in fold(" ".join(text.split()), width)]

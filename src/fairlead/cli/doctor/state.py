@@ -108,9 +108,9 @@ def tokens(subject: Subject) -> Finding:
 
 def compiler_cache(subject: Subject) -> Finding:
     """Whether what is compiled is kept."""
-    from fairlead.compiled import kept_in
+    from fairlead.compiled import cache_folder
 
-    place = kept_in()
+    place = cache_folder()
     above = subject.nearest(place)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         return warn(

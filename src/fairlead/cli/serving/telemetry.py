@@ -24,7 +24,7 @@ PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
 SPOKEN = "http/protobuf"
 
 
-def wanted(asked: bool, environ: Mapping[str, str]) -> bool:
+def is_wanted(asked: bool, environ: Mapping[str, str]) -> bool:
     """Whether spans are to be sent: asked for, or a collector is named; and nobody said no."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
@@ -35,7 +35,7 @@ def wanted(asked: bool, environ: Mapping[str, str]) -> bool:
 def open_telemetry(plan: Plan, say: Callable[[Change], None]) -> Telemetry | None:
     """Telemetry, where it is wanted. Raises InputError where it was asked for and cannot be; where
     only the environment names a collector, that is a remark."""
-    if not wanted(plan.telemetry, os.environ):
+    if not is_wanted(plan.telemetry, os.environ):
         return None
     try:
         protocol = next((os.environ[name] for name in PROTOCOLS if os.environ.get(name)), SPOKEN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.cli.text.size_hints import size_hints
 from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.allocation import Allocation
@@ -75,7 +75,7 @@ def heading(cluster: Cluster, allocation: Allocation, screen: Screen) -> Iterato
     exact = allocation.certificate is not None and allocation.certificate.exact
     said = f"{size}; policy {allocation.policy}, {allocation.tasks.value} tasks"
     said += ", exact" if exact else ""
-    yield from wrapped(said, screen)
+    yield from wrap(said, screen)
 
 
 def shares_table(
@@ -147,7 +147,7 @@ def levels_table(jobs: Sequence[Job], allocation: Allocation, screen: Screen) ->
         froze = listing(who_froze(level, tenant_of), most=_FROZEN)
         rows.append([*cells, froze, stop_names(level.stopped_by, ranges, waiting)])
     yield from table(header, rows, "><" + "<" * each + "<<", screen)
-    yield from (screen.dim(line) for line in wrapped(_LEVEL, screen))
+    yield from (screen.dim(line) for line in wrap(_LEVEL, screen))
 
 
 def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:

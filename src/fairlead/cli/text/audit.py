@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fairlead.audit.finding import Finding, Input, Verdict
 from fairlead.audit.run import Refused
 from fairlead.audit.witness.file import witness_tree
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.model.report import rounded
 from fairlead.model.words import counted, escaped, listing, plural, sentence
 
@@ -100,7 +100,7 @@ def lines(
     )
     yield f"audit of {jobs} on {machines}, {found[0].tasks.value} tasks"
     for text in notes:
-        yield from wrapped(escaped(sentence(text)), screen)
+        yield from wrap(escaped(sentence(text)), screen)
     yield ""
     policies = list(dict.fromkeys(_column(one) for one in found))
     cells = {(one.property, _column(one)): _cell(one) for one in found}
@@ -115,7 +115,7 @@ def lines(
         # Only the worst have a sentence; all are counted.
         more = max([len(one.others)] + [n - 1 for name, n in one.counts if name in BROKEN])
         text = f"{one.policy}, {one.property}: {one.witness.sentence}"
-        yield from wrapped(escaped(text + (f" And {more} more." if more else "")), screen)
+        yield from wrap(escaped(text + (f" And {more} more." if more else "")), screen)
     # What is to be said of several properties or policies alike is said once.
     said: dict[tuple[str, bool], dict[str, list[str]]] = {}
     for one in found:
@@ -131,16 +131,16 @@ def lines(
         yield ""
     if unweighted:
         text = "a share in a sentence is the sum over the tenant's jobs, not divided by its weight."
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)
     for (note, silent), about in said.items():
         who = list(dict.fromkeys(policy for names in about.values() for policy in names))
         lead = "" if len(who) == len(policies) else f"{', '.join(who)}: "
         says = f" {plural('says', len(about))} nothing here" if silent else ""
         text = f"{lead}{listing(about)}{says}: {note}"
-        yield from wrapped(escaped(sentence(text)), screen)
+        yield from wrap(escaped(sentence(text)), screen)
     for other in refused:
         reasons = sentence("; ".join(other.reasons))
-        yield from wrapped(escaped(f"{other.policy} cannot be applied: {reasons}"), screen)
+        yield from wrap(escaped(f"{other.policy} cannot be applied: {reasons}"), screen)
 
 
 def _column(finding: Finding) -> str:

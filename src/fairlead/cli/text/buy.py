@@ -8,8 +8,8 @@ from fractions import Fraction
 from fairlead.audit.whatif.buy import Buying
 from fairlead.audit.whatif.buy_search import Bought
 from fairlead.audit.whatif.compare import Moved
-from fairlead.cli.common.screen import Screen, table, wrapped
-from fairlead.cli.text.comparison import signed
+from fairlead.cli.common.screen import Screen, table, wrap
+from fairlead.cli.text.comparison import format_change
 from fairlead.cli.text.whatif import lines
 from fairlead.model.quantity import write_plain
 from fairlead.model.report import rounded
@@ -21,11 +21,11 @@ STOPPED = 3
 
 def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
     """The purchase and its effect, beside the naive one; then the changes it brings."""
-    for text in _stopped(found):
-        yield from wrapped(text, screen)
-    yield from wrapped(_answer(found), screen)
+    for text in _describe_stopped(found):
+        yield from wrap(text, screen)
+    yield from wrap(_answer(found), screen)
     for text in _within(found):
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)
     yield ""
     rank = found.rank or 0
     rows = [
@@ -41,13 +41,13 @@ def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
     yield from table(["purchase", "machines", "costs", "share", "of"], rows, "<<>><", screen)
     yield ""
     for text in notes(found):
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)
     if found.best.counts:
         yield ""
         yield from lines(found.result, screen)
 
 
-def _stopped(found: Buying) -> Iterator[str]:
+def _describe_stopped(found: Buying) -> Iterator[str]:
     """Sentences on those whom no purchase helps, and on what would help them."""
     for one in found.beyond[:STOPPED]:
         name, share = escaped(one.tenant), number(float(one.share))
@@ -113,7 +113,7 @@ def _within(found: Buying) -> Iterator[str]:
 
 
 def _of_job(job: Moved) -> str:
-    return f"{escaped(job.name)} ({'from 0' if job.part is None else signed(job.part)})"
+    return f"{escaped(job.name)} ({'from 0' if job.part is None else format_change(job.part)})"
 
 
 def _answer(found: Buying) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.screen import Screen, columns, table, wrapped
+from fairlead.cli.common.screen import Screen, columns, table, wrap
 from fairlead.model.words import counted, escaped, listing, number, plural, sentence
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     others = [
         (
             [outcome.policy, *(number(tasks[job.name]) for job in jobs)],
-            ["", *(signed(changes[job.name]) for job in jobs)],
+            ["", *(format_change(changes[job.name]) for job in jobs)],
         )
         for outcome, changes in zip(applied[1:], moved, strict=True)
         for tasks in [outcome.tasks()]
@@ -72,14 +72,14 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
         yield from table(header, body, "<" * (len(fixed) - 1) + ">" + "><" * len(part), screen)
     yield ""
     for outcome, changes in zip(applied[1:], moved, strict=True):
-        yield from wrapped(verdict(outcome.policy, changes), screen)
+        yield from wrap(verdict(outcome.policy, changes), screen)
     for outcome in outcomes:
         if outcome.allocation is None:
             refused = sentence("; ".join(outcome.refused))
-            yield from wrapped(f"{outcome.policy} cannot be applied: {refused}", screen)
+            yield from wrap(f"{outcome.policy} cannot be applied: {refused}", screen)
     said = [text for each in applied if each.allocation for text in each.allocation.sentences()]
     for text in dict.fromkeys(said):
-        yield from wrapped(f"warning: {escaped(text)}", screen)
+        yield from wrap(f"warning: {escaped(text)}", screen)
 
 
 def _that_fit(
@@ -103,7 +103,7 @@ def _that_fit(
     yield group
 
 
-def signed(part: float | None) -> str:
+def format_change(part: float | None) -> str:
     """`+4.5%`, `-4.5%`, `=`; `new` where there was nothing before."""
     if part is None:
         return "new"
@@ -122,7 +122,7 @@ def verdict(policy: str, changes: dict[str, float | None]) -> str:
     for word, found in (("gain", gains), ("lose", losses)):
         if found:
             order = sorted(found, key=lambda name: -abs(found[name] or float("inf")))
-            names = [f"{escaped(name)} {signed(found[name])}" for name in order]
+            names = [f"{escaped(name)} {format_change(found[name])}" for name in order]
             does = word if len(found) > 1 else word + "s"
             parts.append(f"{counted(len(found), 'job')} {does} ({listing(names, most=3)})")
     same = len(changes) - len(gains) - len(losses)

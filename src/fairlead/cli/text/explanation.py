@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairlead.cli.common.screen import Screen, wrapped
+from fairlead.cli.common.screen import Screen, wrap
 from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
@@ -36,16 +36,16 @@ def explanation_lines(
     cluster: Cluster, why: Explanation, changes: Sequence[Change], tried: bool, screen: Screen
 ) -> Iterator[str]:
     """The explanation as paragraphs under headings."""
-    yield from wrapped(" ".join(answer(why)), screen)
+    yield from wrap(" ".join(answer(why)), screen)
     for hint in typing_hints(cluster, (why.job,), (why.share,)):
-        yield from wrapped(f"hint: {escaped(hint)}", screen)
+        yield from wrap(f"hint: {escaped(hint)}", screen)
     if why.share.nowhere is None:
         yield ""
         yield screen.bold("Where it can run")
-        yield from wrapped(" ".join(where(why)), screen, "  ")
+        yield from wrap(" ".join(where(why)), screen, "  ")
         yield ""
         yield screen.bold("What stopped it")
-        yield from wrapped(stopped(why), screen, "  ")
+        yield from wrap(describe_stop(why), screen, "  ")
         own = [scarce for scarce in why.scarce if scarce.own and not why.satisfied]
         texts = [
             _scarce(why, scarce, machines)
@@ -80,20 +80,20 @@ def explanation_lines(
         if not texts:
             yield "  None of the small changes suggested by the prices."
         if useless:
-            yield from wrapped(
+            yield from wrap(
                 f"Tried without effect: {listing(map(change_briefly, useless))}.", screen, "  "
             )
         if texts and not tried:
             text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
-            yield from wrapped(text, screen, "  ")
+            yield from wrap(text, screen, "  ")
     for note in why.allocation.sentences():
         if why.share.nowhere is None and _mentions(note, why):
             yield ""
-            yield from wrapped(f"warning: {escaped(note)}", screen)
+            yield from wrap(f"warning: {escaped(note)}", screen)
 
 
 def bullet(text: str, screen: Screen) -> list[str]:
-    first, *rest = wrapped(sentence(text), screen, "    ")
+    first, *rest = wrap(sentence(text), screen, "    ")
     return [f"  - {first.lstrip()}", *rest]
 
 
@@ -138,7 +138,7 @@ def where(why: Explanation) -> Iterator[str]:
         yield sentence(f"Of the others, {escaped(listing(parts))}") + ignored
 
 
-def stopped(why: Explanation) -> str:
+def describe_stop(why: Explanation) -> str:
     """At which level it froze, with whom."""
     allocation, share = why.allocation, why.share
     if why.satisfied:

@@ -26,7 +26,7 @@ def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
                 escaped(machine.name),
                 state,
                 count(machine.tasks),
-                *(used(machine, resource) for resource in resources),
+                *(describe_use(machine, resource) for resource in resources),
                 ", ".join(f"{key}={value}" for key, value in machine.labels.items()),
             ]
         )
@@ -38,7 +38,7 @@ def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
             yield f"{escaped(machine.name)}: {escaped(why)}"
 
 
-def used(machine: MachineRow, resource: str) -> str:
+def describe_use(machine: MachineRow, resource: str) -> str:
     """The amount of a resource in use, and the whole."""
     from decimal import Decimal
 

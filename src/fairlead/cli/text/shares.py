@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.remote import ago, at, count
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.model.words import counted, escaped, number, sentence
 from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, TenantShare
 
@@ -64,7 +64,7 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
     exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
     yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
     if shares.behind:
-        yield from wrapped(sentence(shares.behind), screen)
+        yield from wrap(sentence(shares.behind), screen)
     yield ""
     tenants = everybody(shares)
     most = max([1e-9, *(max(each.share or 0, each.fair or 0) for each in tenants)])
@@ -110,7 +110,7 @@ def never_lines(found: Shares | LiveAudit, screen: Screen) -> Iterator[str]:
     if found.never:
         yield ""
     for each in found.never:
-        yield from wrapped(f"warning: {escaped(sentence(each.sentence))}", screen)
+        yield from wrap(f"warning: {escaped(sentence(each.sentence))}", screen)
     if found.never_more:
         yield f"{counted(found.never_more, 'more job')} can never run"
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.studies.claims import Verdict
 from fairlead.studies.folder import SCHEMA
 from fairlead.studies.folder import tree as study_tree
@@ -52,7 +52,7 @@ def lines(outcomes: Sequence[Outcome], out: Path, screen: Screen) -> Iterator[st
     yield from _counts(outcomes, screen)
     for one in outcomes:
         if one.refused:
-            yield from wrapped(f"{one.study.name} is left out: {one.refused}", screen)
+            yield from wrap(f"{one.study.name} is left out: {one.refused}", screen)
     yield ""
     made = sum(not one.again and not one.refused for one in outcomes)
     yield f"made {made} of {len(outcomes)}; {sum(one.again for one in outcomes)} were there"
@@ -66,7 +66,7 @@ def _rows(outcome: Outcome, screen: Screen) -> Iterator[str]:
     yield from table(("claim", "paper", "here", "verdict"), rows, "<<<<", screen)
     for row in outcome.rows:
         if row.because:
-            yield from wrapped(f"{row.claim}: {row.because}", screen)
+            yield from wrap(f"{row.claim}: {row.because}", screen)
 
 
 def _counts(outcomes: Sequence[Outcome], screen: Screen) -> list[str]:

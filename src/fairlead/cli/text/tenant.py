@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairlead.audit.tenant import TenantExplanation, Try
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.cli.text.explanation import bullet, change_briefly, change_in_words
 from fairlead.model.machine import Machine
 from fairlead.model.report import nowhere_sentence
@@ -19,7 +19,7 @@ _CHANGES = 8  # changes that would raise it, best first
 
 def tenant_lines(why: TenantExplanation, screen: Screen) -> Iterator[str]:
     """The explanation as paragraphs under headings."""
-    yield from wrapped(" ".join(_answer(why)), screen)
+    yield from wrap(" ".join(_answer(why)), screen)
     if not why.jobs:
         return
     yield ""
@@ -27,13 +27,13 @@ def tenant_lines(why: TenantExplanation, screen: Screen) -> Iterator[str]:
     yield from _jobs(why, screen)
     never = [(escaped(job.name), job.nowhere) for job in why.jobs if job.nowhere is not None]
     for name, nowhere in never[:_JOBS]:
-        yield from wrapped(f"{name} can never run: {nowhere_sentence(nowhere)}", screen, "  ")
+        yield from wrap(f"{name} can never run: {nowhere_sentence(nowhere)}", screen, "  ")
     if more := never[_JOBS:]:
-        yield from wrapped(f"{counted(len(more), 'more job')} can never run.", screen, "  ")
+        yield from wrap(f"{counted(len(more), 'more job')} can never run.", screen, "  ")
     if why.own is not None:
         yield ""
         yield screen.bold("What is its own")
-        yield from wrapped(_own(why), screen, "  ")
+        yield from wrap(_own(why), screen, "  ")
     if why.waiting:
         yield ""
         yield screen.bold("What would raise its share")
@@ -92,12 +92,10 @@ def _raising(why: TenantExplanation, screen: Screen) -> Iterator[str]:
     if not useful:
         yield "  None of the small changes suggested by the prices."
     if useless := [_briefly(one) for one in why.tries if one not in useful]:
-        yield from wrapped(
-            f"Tried without effect: {listing(useless, most=_CHANGES)}.", screen, "  "
-        )
+        yield from wrap(f"Tried without effect: {listing(useless, most=_CHANGES)}.", screen, "  ")
     if not why.tried:
         text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
-        yield from wrapped(text, screen, "  ")
+        yield from wrap(text, screen, "  ")
 
 
 def _change(why: TenantExplanation, one: Try, machine: dict[str, Machine]) -> str:

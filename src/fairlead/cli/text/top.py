@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fairlead.cli.common.remote import ago, count, done, holding
 from fairlead.cli.common.screen import widths_of
-from fairlead.cli.text.machines import used
+from fairlead.cli.text.machines import describe_use
 from fairlead.cli.text.shares import everybody, tree
 from fairlead.client.client import Client
 from fairlead.client.errors import NotAllowedError, RefusedError
@@ -209,7 +209,7 @@ def _machines(machines: Sequence[MachineRow], width: int, blocks: bool) -> Table
             escaped(machine.name),
             Text(state, style="" if machine.state is MachineState.UP else "yellow"),
             count(machine.tasks),
-            *(used(machine, resource) for resource in resources[:most]),
+            *(describe_use(machine, resource) for resource in resources[:most]),
         ]
         if wide:
             row.append(_bar(_fullness(machine), None, 1.0, 12, blocks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from fairlead.cli.common.screen import Screen, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.model.report import Tree, rounded
 from fairlead.model.words import amounts, counted, escaped, number
 from fairlead.simulation.traces.describing import PERCENTS, Description
@@ -138,7 +138,7 @@ def _notes(workload: Workload, screen: Screen) -> list[str]:
         return []
     text = [screen.bold("found, missing, assumed")]
     for note in workload.notes:
-        first, *rest = wrapped(escaped(note), screen, "  ")
+        first, *rest = wrap(escaped(note), screen, "  ")
         text += ["-" + first[1:], *rest]
     return text
 

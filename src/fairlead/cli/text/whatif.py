@@ -8,8 +8,8 @@ from fractions import Fraction
 from fairlead.audit.finding import Input
 from fairlead.audit.whatif.compare import Bottleneck, Kind, Level, Moved, WhatIf
 from fairlead.audit.whatif.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
-from fairlead.cli.common.screen import Screen, table, wrapped
-from fairlead.cli.text.comparison import signed
+from fairlead.cli.common.screen import Screen, table, wrap
+from fairlead.cli.text.comparison import format_change
 from fairlead.cli.text.warnings_of_two import warnings_of_two
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
@@ -25,11 +25,11 @@ _DIGITS = 3  # significant digits of a change in percent
 
 def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
     """The change, then who has what before and after, then what stops them."""
-    yield from wrapped(" ".join(_change_sentences(found)), screen)
+    yield from wrap(" ".join(_change_sentences(found)), screen)
     yield ""
     before, after = found.before.allocation, found.after.allocation
     sizes = f"{_size(found.before.input)} before, {_size(found.after.input)} after"
-    yield from wrapped(f"{sizes}; policy {before.policy}, {before.tasks.value} tasks", screen)
+    yield from wrap(f"{sizes}; policy {before.policy}, {before.tasks.value} tasks", screen)
     yield ""
     yield from _jobs(found, screen)
     yield ""
@@ -39,9 +39,9 @@ def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
         yield from _bottlenecks(found, screen)
     yield ""
     for text in summary(found):
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)
     for text in warnings_of_two(before.sentences(), after.sentences()):
-        yield from wrapped(text, screen)
+        yield from wrap(text, screen)
 
 
 def _size(given: Input) -> str:
@@ -113,7 +113,7 @@ def _change(moved: Moved) -> str:
         return "new"
     if moved.after is None:
         return "gone"
-    return "from 0" if moved.part is None else signed(moved.part)
+    return "from 0" if moved.part is None else format_change(moved.part)
 
 
 def _tenants(found: WhatIf, screen: Screen) -> list[str]:

@@ -6,10 +6,8 @@ thread starts the shims. So the engine can be killed at any moment and finds eve
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import stat
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +39,7 @@ from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Supervisor
 from fairlead.engines.local.task import Phase, Task
-from fairlead.engines.people import CannotRunError
+from fairlead.engines.people import CannotRunError, make_work_folder
 from fairlead.model.machine import Cluster, Machine
 
 MOST_FAULTS = 1000
@@ -243,7 +241,7 @@ class LocalEngine:
 
     def _find_all(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         """Find every attempt that is expected and stop all others; those that never started."""
-        self._work_folder()
+        make_work_folder(self._records.work)
         present = self._records.present()
         grouped = self._groups.present() if self._groups is not None else []
         wanted = {one.attempt: one for one in expected}
@@ -258,16 +256,6 @@ class LocalEngine:
         self._kill_others()
         self._identity.keep()
         return never
-
-    def _work_folder(self) -> None:
-        """The folder of the working folders: to be passed through, not to be listed."""
-        work = self._records.work
-        with contextlib.suppress(FileExistsError):
-            work.mkdir(0o711)
-        about = work.lstat()
-        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
-            raise EngineError(f"{work} is not a folder of the service's own; remove it")
-        work.chmod(0o711)
 
     def _silence(self, task: Task) -> None:
         """Stop what nobody expects, and say nothing of it."""

@@ -36,10 +36,10 @@ class Identity:
         try:
             text = self._path.read_text(encoding="ascii")
         except (OSError, UnicodeError) as error:
-            raise _damaged(self._path) from error
+            raise _damage_error(self._path) from error
         found = IDENTITY.fullmatch(text)
         if found is None:
-            raise _damaged(self._path)
+            raise _damage_error(self._path)
         return found[1], found[2], int(found[3] or 0)
 
     def take(self, owner: int) -> None:
@@ -77,7 +77,7 @@ class Identity:
             self.new = False
 
 
-def _damaged(path: Path) -> EngineError:
+def _damage_error(path: Path) -> EngineError:
     return EngineError(
         f"{path} does not say which engine this is: put back the last good copy, or remove it;"
         " what runs then counts as lost, perhaps started"

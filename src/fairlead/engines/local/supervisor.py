@@ -202,7 +202,7 @@ class Supervisor:
             over = end(attempt, task.assignment, claim, status, stopped, code, now)
             task.uid = claim.uid
             task.grouped = self._groups is not None and self._groups.has(attempt)
-            if stopped is None and self._exhausted(task):
+            if stopped is None and self._ran_out_of_memory(task):
                 ended = over.time if isinstance(over, Ended) else max(now, claim.time)
                 over = Ended(attempt, Cause.MEMORY, signal.SIGKILL, ended, claim.time)
             if isinstance(over, Ended) and over.cause is Cause.MEMORY:
@@ -211,7 +211,7 @@ class Supervisor:
         self._clearing[attempt] = task
         return None
 
-    def _exhausted(self, task: Task) -> bool:
+    def _ran_out_of_memory(self, task: Task) -> bool:
         """Whether the kernel killed the attempt for its memory."""
         return self._groups is not None and self._groups.ran_out_of_memory(task.attempt)
 

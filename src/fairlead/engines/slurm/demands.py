@@ -112,7 +112,7 @@ def request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
     if any(amount.denominator > 1 for kind, amount in demand.items() if kind != "memory"):
         raise NotUnderstoodError("its nodes get unequal parts")
     where = [Requirement("gpu-model", Operator.EQUAL, (model,)) for model in sorted(models)]
-    machines = listed(job, gang, spread)
+    machines = nodes_named(job, gang, spread)
     simple = "|" not in job.features and "(" not in job.features and _is_enough(job, nodes)
     if simple and len(job.partitions) == 1:
         names = [name for name in re.split(r"[&,]", job.features) if name]
@@ -165,7 +165,7 @@ def _nodes(job: SlurmJob, gang: int) -> Fraction:
     return Fraction(max(1, job.nodes), gang)
 
 
-def listed(job: SlurmJob, gang: int, spread: bool) -> tuple[str, ...] | None:
+def nodes_named(job: SlurmJob, gang: int, spread: bool) -> tuple[str, ...] | None:
     """The nodes that it names, where these are all that it may use."""
     if not job.required:
         return None

@@ -43,7 +43,7 @@ def by_tasks(job: SlurmJob) -> SlurmJob:
     return replace(job, nodes=1, most_nodes=0, running_on=0, required="")
 
 
-def levelled(job: SlurmJob) -> SlurmJob:
+def level_nodes(job: SlurmJob) -> SlurmJob:
     """A job that runs, as one that asks on each of its nodes for as much as it has on that where it
     has most."""
     nodes, cores = job.running_on, dict(job.cores)

@@ -18,7 +18,7 @@ from fairlead.engines.interface import (
 from fairlead.engines.observing import Priority, View
 from fairlead.engines.slurm.reading.commands import AwayError, ask, setting
 from fairlead.engines.slurm.reading.priority import priority_of
-from fairlead.engines.slurm.reading.reader import Ask, Reader, pause, spent
+from fairlead.engines.slurm.reading.reader import Ask, Reader, pause, processor_time
 from fairlead.engines.slurm.reading.values import Picture
 from fairlead.engines.slurm.viewing import SECOND, Viewer
 from fairlead.model.errors import FairleadError, InputError
@@ -163,7 +163,7 @@ class Observer:
                 self._todo.clear()
                 self._act()
                 continue
-            began = spent()
+            began = processor_time()
             view, failure = None, None
             try:
                 if self._view is None:
@@ -171,7 +171,7 @@ class Observer:
                 view = self._read()
             except FairleadError as error:
                 failure = error
-            due = time.monotonic() + pause(self._every, spent() - began)
+            due = time.monotonic() + pause(self._every, processor_time() - began)
             with self._lock:
                 self._failure = failure
                 if view is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.observer import Observer, cluster_name
-from fairlead.engines.slurm.reading.commands import COMMANDS, ask, setting
+from fairlead.engines.slurm.reading.commands import ACCOUNTS, COMMANDS, ask, setting
 from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.viewing import SECOND
 from fairlead.model.errors import InputError
@@ -51,7 +51,7 @@ def open_slurm(
     from fairlead.engines.slurm.orderer import Orderer
 
     orderer = Orderer(
-        every, ask, cluster_name, budget=_granted, partition=partition, identity=identity
+        every, ask, cluster_name, budget=_build_budget, partition=partition, identity=identity
     )
     return orderer, _warnings_of(orderer, mode, partition)
 
@@ -60,10 +60,10 @@ def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[st
     """The cluster whose commands are here, in a sentence, without opening it, and what to warn of
     where it is served so. Raises EngineError and InputError."""
     _check_commands()
-    picture = parse(ask(optional=False))
+    picture = parse(ask({ACCOUNTS: ""}))
     said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
     if mode == "order":
-        _granted()
+        _build_budget()
     if partition is not None:
         from fairlead.engines.slurm.placing.nodes import check_partition
 
@@ -111,7 +111,7 @@ def _warnings_of(engine: Observer | Placer, mode: str, partition: str | None) ->
         return []
 
 
-def _granted() -> Budget:
+def _build_budget() -> Budget:
     """Requests for an order. Raises EngineError, and InputError where the queue has none."""
     from fairlead.engines.slurm.budget import Budget, budget_for
 

@@ -11,12 +11,12 @@ from math import ceil
 from fairlead.engines.slurm.demands import (
     NotUnderstoodError,
     Request,
-    listed,
     matches,
+    nodes_named,
     parts_of,
     request_of,
 )
-from fairlead.engines.slurm.lying import levelled, places_of_tasks
+from fairlead.engines.slurm.lying import level_nodes, places_of_tasks
 from fairlead.engines.slurm.reading.values import SlurmJob, SlurmNode
 from fairlead.engines.slurm.translation import machine_of
 from fairlead.model.names import expand_all
@@ -32,7 +32,7 @@ def rough_request_of(job: SlurmJob, nodes: Sequence[SlurmNode]) -> Request:
     own = frozenset(expand_all([job.node_list])) if job.running_on else frozenset[str]()
     plain = replace(job, running_on=0, beyond=())
     if job.running_on > 1 and not places_of_tasks(job, parts_of(plain)[0]):
-        plain = replace(levelled(job), beyond=())
+        plain = replace(level_nodes(job), beyond=())
     found = request_of(_rounded(_readable(plain)), nodes)
     return _whole(job, found, nodes, own) if WHOLE in job.beyond else found
 
@@ -45,7 +45,7 @@ def _readable(job: SlurmJob) -> SlurmJob:
     except NotUnderstoodError:
         job = replace(job, features="")
     try:
-        listed(job, *parts_of(job))
+        nodes_named(job, *parts_of(job))
     except NotUnderstoodError:
         job = replace(job, required="")
     wanted = (job.per_job, job.per_node, job.per_task)

@@ -65,8 +65,8 @@ def translate(picture: Picture) -> Translation:
         if not runs and job.state != "PENDING":
             continue
         number = job.array or job.number
-        if not runs and (reason := held_by(job, picture)):
-            notes.append(f"{called(job)} is left out: {reason}")
+        if not runs and (reason := find_hold(job, picture)):
+            notes.append(f"{describe_job(job)} is left out: {reason}")
             continue
         try:
             request = request_of(job, usable)
@@ -74,18 +74,18 @@ def translate(picture: Picture) -> Translation:
                 raise NotUnderstoodError("the list of its elements was cut")
         except NotUnderstoodError as why:
             if not runs:
-                notes.append(f"{called(job)} is left out: {why}")
+                notes.append(f"{describe_job(job)} is left out: {why}")
                 continue
             names = [name for name in expand_all([job.node_list]) if name in present]
             taken.update(names)
             where = f"it counts as taken on {', '.join(compress(names))}"
             where = where if names else "the nodes that it has are left out"
-            notes.append(f"{called(job)} is not understood: {why}; {where}")
+            notes.append(f"{describe_job(job)} is not understood: {why}; {where}")
             take_from(job, names, usable)
             continue
         if not runs and not request.can_run(usable):
             notes.append(
-                f"{called(job)} can start on no node: none that its constraint, partition and"
+                f"{describe_job(job)} can start on no node: none that its constraint, partition and"
                 " lists leave has room for it, even when it is empty"
             )
         shown.setdefault(number, []).append((job, request))
@@ -111,7 +111,7 @@ def machine_of(node: SlurmNode) -> Machine:
     return Machine(node.name, capacity, labels)
 
 
-def called(job: SlurmJob) -> str:
+def describe_job(job: SlurmJob) -> str:
     """The job as a sentence names it."""
     if job.array and job.elements != 1:
         return f"job {job.array} ({job.name}, {job.elements} elements of an array)"
@@ -132,7 +132,7 @@ def is_usable(node: SlurmNode, notes: list[str]) -> bool:
     return not bad
 
 
-def held_by(job: SlurmJob, picture: Picture) -> str:
+def find_hold(job: SlurmJob, picture: Picture) -> str:
     """Why Slurm holds a pending job for reasons of its own; empty where it only waits."""
     if set(job.partitions) <= picture.closed:
         return f"partition {', '.join(job.partitions)} is not up"

@@ -19,8 +19,8 @@ from fairlead.engines.slurm.rough import rough_request_of
 from fairlead.engines.slurm.translation import (
     RUNNING,
     Places,
-    called,
-    held_by,
+    describe_job,
+    find_hold,
     is_usable,
     machine_of,
     places_of,
@@ -197,14 +197,14 @@ class Viewer:
             if waits:
                 said = f"it is not understood: {why}{self._beyond}"
                 draft.apart[str(number)] = Apart(tenant or None, said)
-                draft.notes.append(f"{called(job)} is left out: {why}")
+                draft.notes.append(f"{describe_job(job)} is left out: {why}")
             elif runs:
                 _count_as_taken(draft, job, why)
             elif request is not None and str(number) in self._apart and not nodes_of(job):
                 draft.over[str(number)] = self._job(number, tenant, request)
             return
         if read.why and (waits or runs):
-            draft.notes.append(f"{called(job)} is not understood: {read.why}; {ROUGH}")
+            draft.notes.append(f"{describe_job(job)} is not understood: {read.why}; {ROUGH}")
         of = self._job(number, tenant, request)
         found = draft.found.setdefault(of.name, _Found(of))
         found.throttle = job.throttle
@@ -217,7 +217,7 @@ class Viewer:
                 self._elements.setdefault(of.name, []).append(f"{number}_{job.element}")
             if job.elements == 1:
                 found.again.add(job.element)
-            found.queued.append(_named(job.which) if job.which else (job.element,))
+            found.queued.append(_element_names(job.which) if job.which else (job.element,))
             found.said = f"Slurm says: {job.reason or 'no reason yet'}, priority {job.priority}"
             if read.why:
                 found.said += f"; it is not understood ({read.why}), and {ROUGH}"
@@ -284,7 +284,7 @@ class Viewer:
 
 
 @lru_cache(maxsize=256)
-def _named(which: str) -> tuple[str, ...]:
+def _element_names(which: str) -> tuple[str, ...]:
     """The names of several elements. Most arrays are as they were at the reading before."""
     return tuple(str(number) for each in elements_of(which) for number in each)
 
@@ -300,7 +300,7 @@ def _why_held(job: SlurmJob, picture: Picture) -> str:
         return ""
     if job.restarts and job.reason == DELAYED:
         return ""
-    reason = held_by(job, picture)
+    reason = find_hold(job, picture)
     return reason or ("" if job.priority else "Slurm holds it (its priority is 0)")
 
 
@@ -362,7 +362,7 @@ def _count_as_taken(draft: _Draft, job: SlurmJob, why: str) -> None:
     names = [node.name for node in draft.shown if node.name in nodes_of(job)]
     take_from(job, names, draft.shown)
     taken = f"it counts as taken on {', '.join(compress(names)) or 'no node that is there'}"
-    draft.notes.append(f"{called(job)} is not understood: {why}; {taken}")
+    draft.notes.append(f"{describe_job(job)} is not understood: {why}; {taken}")
     tenant = tenant_of(job, draft.places) or None
     draft.apart[str(_number(job))] = Apart(tenant, f"it is not understood: {why}; {taken}", True)
     for name in names:

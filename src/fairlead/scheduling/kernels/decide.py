@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.launching import (
     restart_patience,
     split_gang,
 )
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.choice import choose
@@ -42,7 +42,7 @@ def _next(s: Handle) -> int:
     return next_job(s, s.dirty[0])
 
 
-@kernel
+@long_kernel
 def decide(s: Handle, rule: Any) -> int:
     """Launches all that can be launched, in order, into `out`. Returns Full.NOT, or which table
     was full: then everything is as it should be, and the rest is for another call."""

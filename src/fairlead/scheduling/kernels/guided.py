@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.launching import (
     restart_patience,
     split_gang,
 )
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import (
@@ -148,7 +148,7 @@ def _least_pair(s: Handle, rule: Any, bound: Any, stamp: Any, machine: Any) -> i
     return best
 
 
-@kernel
+@long_kernel
 def decide_guided(s: Handle, rule: Any) -> int:
     """As `decide`, for a rule that follows advice."""
     w = s.header[0]

@@ -269,14 +269,15 @@ class Book:
 
     def new_terms(self, jobs: Iterable[Job]) -> int:
         """How many terms these jobs have that nobody has needed so far."""
-        return len(self._terms_of_all(jobs) - self.ids.terms.keys())
+        return len(self.terms_of_all(jobs) - self.ids.terms.keys())
 
     def terms_of_tenant(self, tenant: str, jobs: Iterable[Job]) -> int:
         """How many terms the jobs of a tenant's own have together with these."""
         present = (job for job in self.ids.job_at.values() if job.tenant == tenant)
-        return len(self._terms_of_all(chain(present, jobs)))
+        return len(self.terms_of_all(chain(present, jobs)))
 
-    def _terms_of_all(self, jobs: Iterable[Job]) -> set[Term]:
+    def terms_of_all(self, jobs: Iterable[Job]) -> set[Term]:
+        """The different terms of these jobs."""
         return {term for job in jobs for each in self.terms_of(job) for term in each}
 
     def refresh(self) -> None:

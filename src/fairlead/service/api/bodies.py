@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from fastapi import Request
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
+from starlette.types import Scope
 
 from fairlead.service.api.refusal import RefusalError, of_validation
 from fairlead.service.api.settings import ApiSettings
@@ -22,6 +23,9 @@ A = TypeVar("A", bound=RequestBody)
 MOST_ASKED = 100_000
 """Values in a body that describes no jobs: names, mostly. All of it is checked in one go, in which
 nobody is answered."""
+
+HELD = "fairlead.held"
+"""In the scope of a request: whose its body is, and how many bytes of it came."""
 
 CLOSE: Mapping[str, str] = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
@@ -39,9 +43,11 @@ class Holding(Protocol):
 
 
 async def receive(request: Request, api: Holding, who: str, most: int) -> bytes:
-    """The body, of `most` bytes at most. Raises RefusalError, also where who sends it, or all
-    together, send too much at this moment."""
+    """The body, of `most` bytes at most, and no more than all bodies of one may have. Raises
+    RefusalError, also where who sends it, or all together, send too much at this moment. It counts
+    until the request is over (`give_back`): it may wait long for its turn."""
     settings, held = api.settings, api.held
+    most = min(most, settings.tenant_bodies_bytes, settings.bodies_bytes)
     said = request.headers.get("content-length", "0")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusalError(
@@ -56,6 +62,7 @@ async def receive(request: Request, api: Holding, who: str, most: int) -> bytes:
             async for chunk in request.stream():
                 size += len(chunk)
                 held[who] += len(chunk)
+                request.scope[HELD] = who, size
                 if size > most:
                     raise _too_large(most)
                 if held[who] > settings.tenant_bodies_bytes:
@@ -75,11 +82,16 @@ async def receive(request: Request, api: Holding, who: str, most: int) -> bytes:
         ) from error
     except ClientDisconnect as error:
         raise RefusalError(ErrorKind.BAD_REQUEST, "the body is not whole") from error
-    finally:
+    return b"".join(chunks)
+
+
+def give_back(scope: Scope, held: Counter[str]) -> None:
+    """The request is over, and what it held of a body."""
+    who, size = scope.pop(HELD, ("", 0))
+    if size:
         held[who] -= size
         if not held[who]:
             del held[who]
-    return b"".join(chunks)
 
 
 def model_of(body: bytes, model: type[A]) -> A:

@@ -75,7 +75,7 @@ class Keys:
         await self._refresh(self._clock())
         return self._tokens.get(holder.name) == holder
 
-    def left(self, holder: Holder | None) -> float:
+    def seconds_left(self, holder: Holder | None) -> float:
         """The seconds after which it is no longer good, if nobody revokes it."""
         if self._people is None or holder is None or isinstance(holder, TokenRecord):
             return float("inf")

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairlead.service.api.bodies import give_back
 from fairlead.service.api.entering import CALLER
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import who_of
@@ -67,7 +68,7 @@ class Middleware:
             scope["scheme"] = "https"  # what the client speaks with the proxy
 
         if self.api.telemetry is not None:
-            send = self._traced(scope, send, self.api.telemetry)
+            send = self._trace(scope, send, self.api.telemetry)
         began = self.api.clock()
 
         async def sent(message: Message) -> None:
@@ -88,7 +89,10 @@ class Middleware:
             caller = scope.get(CALLER)
             return guessed if caller is None else who_of(caller, address)
 
-        await self.api.turns.by_turns(self._answer(scope, raw, receive, sent), owner)
+        try:
+            await self.api.turns.by_turns(self._answer(scope, raw, receive, sent), owner)
+        finally:
+            give_back(scope, self.api.held)
 
     async def _answer(self, scope: Scope, path: bytes, receive: Receive, send: Send) -> None:
         refused = self._refuse_long(scope, path)
@@ -99,7 +103,7 @@ class Middleware:
             return
         await self.app(scope, receive, send)
 
-    def _traced(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
+    def _trace(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
         """Sends the same, and tells of the request once its answer has ended."""
         began, status = self.api.wall(), 0
         parents = [value for name, value in scope["headers"] if name == HEADER.encode()]

@@ -269,7 +269,7 @@ class RequestContext:
     def until_looked_up(self, seconds: float) -> float:
         """After how many of these seconds an answer that goes on has to see whether it still may:
         a token that is revoked wakes it, the end of a sign-in does not."""
-        return min(seconds, self.api.keys.left(self.holder))
+        return min(seconds, self.api.keys.seconds_left(self.holder))
 
     async def may_go_on(self) -> bool:
         """Whether an answer that goes on still may: the service does not stop, the token is good,

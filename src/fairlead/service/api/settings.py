@@ -26,7 +26,7 @@ class ApiSettings:
     body_bytes: int = 8 * 2**20
     """Of a request's body."""
     bodies_bytes: int = 128 * 2**20
-    """Of all bodies that are being received or read at one moment."""
+    """Of the bodies of all requests that are not answered yet."""
     tenant_bodies_bytes: int = 32 * 2**20
     """The same, of one tenant's tokens."""
     body_seconds: float = 30.0

@@ -13,7 +13,7 @@ from typing import TypeVar
 from fairlead import children
 from fairlead.model.errors import InputError
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.strict import meant
+from fairlead.service.api.strict import count_in_text
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import WhatIfAsked
 
@@ -98,6 +98,6 @@ def changes_of(asked: WhatIfAsked) -> Mapping[str, Sequence[str]]:
         found = _COUNT.match(text)
         if found and (len(found[1]) > 9 or int(found[1]) > MOST_ADDED):
             raise InputError(f"{text[:60]!r} adds more than {MOST_ADDED} machines")
-    if sum(map(meant, asked.remove)) > MOST_ADDED:
+    if sum(map(count_in_text, asked.remove)) > MOST_ADDED:
         raise InputError(f"more than {MOST_ADDED} machines are removed")
     return asked.model_dump()

@@ -101,7 +101,7 @@ def count_names(tree: object) -> int:
     """At most so many names of machines are meant by the ranges of a tree's lists of them."""
     if isinstance(tree, dict):
         return sum(
-            meant_by_all(value) if key in LISTS else count_names(value)
+            count_in_list(value) if key in LISTS else count_names(value)
             for key, value in tree.items()
         )
     if isinstance(tree, list):
@@ -109,16 +109,16 @@ def count_names(tree: object) -> int:
     return 0
 
 
-def meant_by_all(value: object) -> int:
+def count_in_list(value: object) -> int:
     """The same, of one list or text."""
     if isinstance(value, str):
-        return meant(value)
+        return count_in_text(value)
     if isinstance(value, list):
-        return sum(meant(each) for each in value if isinstance(each, str))
+        return sum(count_in_text(each) for each in value if isinstance(each, str))
     return 0
 
 
-def meant(text: str) -> int:
+def count_in_text(text: str) -> int:
     """Counts the names that a text with ranges means at most; what is no range counts as one."""
     if "[" not in text:
         return text.count(",") + 1
@@ -238,7 +238,7 @@ class _YamlCounter:
         above = self.levels[-1] if self.levels else None
         is_key = above is not None and above.mapping and not above.at_value
         if event.anchor is not None or (not is_key and self._is_listed()):
-            self.names += meant(event.value)
+            self.names += count_in_text(event.value)
             if self.names > self.most_names:
                 raise refuse_names(self.most_names)
         if above is not None and is_key:

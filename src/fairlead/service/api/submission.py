@@ -104,7 +104,7 @@ def _from_json(body: bytes, settings: ApiSettings, pause: Callable[[], None]) ->
         try:
             job = job_of(entry)
         except InputError as error:
-            mistakes.extend(_placed(mistake, number) for mistake in error.mistakes)
+            mistakes.extend(_with_number(mistake, number) for mistake in error.mistakes)
             continue
         first = places.setdefault(job.name, number)
         if first != number:
@@ -125,7 +125,7 @@ def _from_yaml(body: bytes, settings: ApiSettings, pause: Callable[[], None]) ->
     return jobs
 
 
-def _placed(mistake: Mistake, number: int) -> Mistake:
+def _with_number(mistake: Mistake, number: int) -> Mistake:
     """The mistake, with the number of the job where its name does not say which it is."""
     if len(mistake.about) > 1 and mistake.about[1]:
         return mistake

@@ -178,12 +178,12 @@ def _owners(core: Core, slots: Ints, counts: Ints, display_name: DisplayName) ->
     """Counts the tasks of each tenant, or of a job that is its own."""
     found: Counter[str] = Counter()
     names, place = by_owner(core, slots, display_name)
-    for name, count in zip(names, _summed(place, counts), strict=True):
+    for name, count in zip(names, _sum_by_place(place, counts), strict=True):
         found[name] += int(count)
     return FrozenMap(found)
 
 
-def _summed(place: Ints, values: Ints | Floats) -> list[float]:
+def _sum_by_place(place: Ints, values: Ints | Floats) -> list[float]:
     """The sums of what has the same place; of whole numbers below 2^53 they are exact."""
     sums: list[float] = np.bincount(place, values).tolist()
     return sums
@@ -200,8 +200,8 @@ def _of_the_rich(
     names, place = by_owner(core, slots, display_name)
     spare = np.zeros(len(names))
     spare[place] = beyond.share[slots]  # the same for all of a tenant's
-    parts = _summed(place, counts / beyond.scale[slots])
-    rows = zip(names, _summed(place, counts), parts, spare.tolist(), strict=True)
+    parts = _sum_by_place(place, counts / beyond.scale[slots])
+    rows = zip(names, _sum_by_place(place, counts), parts, spare.tolist(), strict=True)
     for name, count, part, left in rows:
         tasks[name] += int(count)
         share[name] += part

@@ -88,14 +88,14 @@ class WorkerAdviser:
         while not line.messages.empty():
             message = line.messages.get()
             if message is None:
-                self._died()
+                self._restart()
                 return
             if message == READY:
                 self._ready = True
             elif isinstance(message, Answer) and self._asked is not None:
                 self._accept(message, self._asked)
         if self._process is not None and not self._process.is_alive():
-            self._died()
+            self._restart()
 
     def _accept(self, message: Answer, asked: Question) -> None:
         # Names do not travel back: they are here.
@@ -111,7 +111,7 @@ class WorkerAdviser:
         self._next, self._asked, self._since = None, question, now
         self._line.questions.put(question)
 
-    def _died(self) -> None:
+    def _restart(self) -> None:
         """Starts again: at once the first time, then after growing waits."""
         self._deaths += 1
         now = self._clock()

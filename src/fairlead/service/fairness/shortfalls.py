@@ -223,7 +223,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             share = exact.answer.tenants.get(name)
             if share is not None:
                 fair[t] = share.share
-    outdated = "" if exact is None else _outdated(core, exact.question, present)
+    outdated = "" if exact is None else _find_outdated(core, exact.question, present)
     if outdated:
         fair[:] = due[:] = np.nan
     counts = np.stack([running, waiting, waiting > 0, unjudged], axis=1)
@@ -249,7 +249,7 @@ def _have_grown(present: Jobs, exact: Answered, known: Ints, found: Ints) -> Boo
     return more & (given[found] >= (1 - CLOSE) * then) if len(given) else more
 
 
-def _outdated(core: Core, was: Question, present: Jobs) -> str:
+def _find_outdated(core: Core, was: Question, present: Jobs) -> str:
     """What is not as in the question: machines that take tasks, tenants, or the policy, which a
     service that follows sees change under it."""
     machines, tenants = Machines(core), Tenants(core)

@@ -175,9 +175,9 @@ def live_audit(
     """Audits who has less than it is guaranteed by what was measured `now`, since when and why;
     jobs are called by their `display_name`."""
     if watch is None:
-        tenants = len(core.ids.tenant_at)
         return wire.LiveAudit(
-            time=time, policy=core.book.scaler.spec, tenants=tenants, shortfalls=[],
+            time=time, policy=core.book.scaler.spec, tenants=0, shortfalls=[],
+            behind="no exact shares are computed here: nobody is judged",
             problem="nobody computes the exact allocation here",
         )  # fmt: skip
     found = watch.audit(time, core, now, quarantined, display_name)

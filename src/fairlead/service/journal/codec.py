@@ -182,7 +182,7 @@ def _read(entry: Entry, kind: type) -> dict[str, Any]:
         if name not in body:
             raise CorruptJournalError(f"entry {entry.seq} ({entry.kind}) has no {name}")
         try:
-            values[name] = _believed(form.read, body[name])
+            values[name] = _read_accepted(form.read, body[name])
         except (ValueError, InputError) as error:
             raise CorruptJournalError(
                 f"{name} of entry {entry.seq} ({entry.kind}): {error}"
@@ -190,7 +190,7 @@ def _read(entry: Entry, kind: type) -> dict[str, Any]:
     return values
 
 
-def _believed(read: Callable[[Any], Any], value: Any) -> Any:
+def _read_accepted(read: Callable[[Any], Any], value: Any) -> Any:
     """Reads a value; also one that would be refused now, and was accepted when it was written."""
     try:
         return read(value)

@@ -94,7 +94,7 @@ class SqlReader:
                         yield row
                         seq, link = row.seq, row.link
 
-                with self._named():
+                with self._name_journal():
                     yield from entries_of(seen(), after, before)
             if (seq, link) != (last, end):
                 raise CorruptJournalError(
@@ -157,7 +157,7 @@ class SqlReader:
             session.rollback()
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _name_journal(self) -> Iterator[None]:
         """Sentences about damage say of which journal."""
         try:
             yield

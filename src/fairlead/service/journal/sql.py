@@ -167,7 +167,7 @@ class SqlStore(SqlReader):
                 self._end_pulse()
                 raise
             if not done:
-                raise self._fenced()
+                raise self._fence_error()
 
     def close(self) -> None:
         with self._renewing:
@@ -196,7 +196,7 @@ class SqlStore(SqlReader):
         with self._turn:
             session.begin(write=True)
             if self._head_row(session)[1] != self._epoch:
-                raise self._fenced()
+                raise self._fence_error()
             yield
             session.commit()
 
@@ -208,7 +208,7 @@ class SqlStore(SqlReader):
             session = self._connect()
             try:
                 if self._look(session) != self._epoch:
-                    raise self._fenced()
+                    raise self._fence_error()
                 if not session.alone(self._epoch):
                     raise JournalError(f"{self}: the connection before this one is not over yet")
                 # What the failed append left may be read, and not be on the disk.
@@ -237,7 +237,7 @@ class SqlStore(SqlReader):
             (row.seq, row.link, self._epoch, self._seq),
         )
         if len(done) != 1:
-            raise self._fenced()
+            raise self._fence_error()
 
     def _row(self, session: Session, seq: int) -> Row:
         rows = session.run(f"SELECT {COLUMNS} FROM journal_entry WHERE seq = ?", (seq,))
@@ -248,7 +248,7 @@ class SqlStore(SqlReader):
     def _marked(self) -> Mark:
         return Mark(self._journal, self._seq, self._link.hex())
 
-    def _fenced(self) -> TakenJournalError:
+    def _fence_error(self) -> TakenJournalError:
         return TakenJournalError(f"another service has taken over {self}: this one writes no more")
 
     def _let_go(self) -> None:

@@ -18,8 +18,8 @@ from fairlead.scheduling.decisions import Decision, Launch
 from fairlead.scheduling.events import JobCancelled, TenantChanged
 from fairlead.service.loop.standing import (
     Standing,
+    collect_ended,
     end_parts,
-    ended_of,
     find_begun,
     grow,
     leave,
@@ -175,7 +175,7 @@ class Adoption:
             if seen is None or not _same_work(record.job, seen.job):
                 leave(step, record, standing, forget=seen is not None or name in view.apart)
                 continue
-            new = [each.part for each in ended_of(standing, seen)]
+            new = [each.part for each in collect_ended(standing, seen)]
             new += find_begun(standing, seen)
             grow(step, name, seen.waiting + sum(len(part.machines) for part in new))
             end_parts(step, name, standing, seen)

@@ -57,7 +57,7 @@ def dispatch(
         elif entry.kind == "job_cancelled":
             cancelled = records.job(body["job"])
             if cancelled is not None and cancelled.cancelled:  # it may be forgotten by now
-                stops.update(dict.fromkeys(records.held_of(cancelled)))
+                stops.update(dict.fromkeys(records.attempts_held(cancelled)))
     if stops:
         engine.cancel(list(stops))
     if launches:

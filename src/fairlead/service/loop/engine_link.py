@@ -57,7 +57,7 @@ class EngineLink:
         try:
             return self._engine.nodes()
         except EngineError as error:
-            self._failed(time, error)
+            self._note_failure(time, error)
             return None
 
     def poll(self, time: int, ask_nodes: bool) -> EngineNews:
@@ -72,7 +72,7 @@ class EngineLink:
             nodes = self._engine.nodes() if ask_nodes or view is not None else None
             return EngineNews(nodes, self._engine.poll(), gone, view)
         except EngineError as error:
-            self._failed(time, error)
+            self._note_failure(time, error)
             return EngineNews()
 
     def send(self, step: Step, reports: Sequence[Report], held_back: str = "") -> None:
@@ -95,7 +95,7 @@ class EngineLink:
                 self._engine.forget(self._forget)
                 self._forget = []
         except EngineError as error:
-            self._failed(step.time, error)
+            self._note_failure(step.time, error)
 
     def wake(self) -> int | None:
         """The time to ask it again, if it could not be reached, or to send it the next of what is
@@ -111,7 +111,7 @@ class EngineLink:
             if len(self._forget) < AT_ONCE:
                 self._forgotten.popleft()
 
-    def _failed(self, time: int, error: EngineError) -> None:
+    def _note_failure(self, time: int, error: EngineError) -> None:
         self.trouble, self._retry = str(error) or "the engine failed", time + RETRY
         self._observer.count(Counted.ENGINE_ERRORS)
 

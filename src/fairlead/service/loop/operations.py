@@ -136,11 +136,12 @@ def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
     if job.over:
         about = _about(step, request.caller, job)
         refuse(Wrong.CONFLICT, "it has finished", "submit another job", about)
-    if request.tasks > limits.tasks_per_job:
+    most = min(limits.tasks_per_job, limits.tasks_per_tenant)
+    if request.tasks > most:
         refuse(
             Wrong.INPUT,
             f"{request.tasks} tasks are more than one job may have",
-            f"write at most {limits.tasks_per_job}",
+            f"write at most {most}",
             _about(step, request.caller, job, "tasks"),
         )
     taken = step.additions.setdefault(job.tenant, Totals())

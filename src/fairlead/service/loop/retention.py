@@ -21,7 +21,7 @@ def forget_old(step: Step, retention: Retention) -> None:
     """Forgets jobs that are over: those that are old enough, and of what is too much the first of
     whichever tenant has most. What may still run on a machine that is away is not forgotten."""
     for job in _forgettable(step.records, step.records.over):
-        if len(step.removals) == AT_ONCE or _ended(job) + retention.time > step.time:
+        if len(step.removals) == AT_ONCE or _end_time(job) + retention.time > step.time:
             break
         step.forget(job)
     _forget_most(step, retention.jobs, lambda kept: len(kept.jobs), lambda _: 1)
@@ -36,7 +36,7 @@ def due(records: Records, retention: Retention) -> int | None:
     """The time at which the next job has been over for long enough, or the next keys are old
     enough; None if there are none."""
     first = next(_forgettable(records, records.over), None)
-    times = [] if first is None else [_ended(first) + retention.time]
+    times = [] if first is None else [_end_time(first) + retention.time]
     expiry = _keys_expire(records, retention)
     return min(times if expiry is None else [*times, expiry], default=None)
 
@@ -59,7 +59,7 @@ def _forget_most(
     def offer(left: int, jobs: Iterator[JobRecord]) -> None:
         job = next((each for each in jobs if each.id not in step.removals), None)
         if job is not None:
-            heapq.heappush(queue, (-left, _ended(job), job.id, job, jobs))
+            heapq.heappush(queue, (-left, _end_time(job), job.id, job, jobs))
 
     taken: dict[str | None, int] = {}
     for job in gone:
@@ -84,6 +84,6 @@ def _keys_expire(records: Records, retention: Retention) -> int | None:
     return None if oldest is None else oldest.time + retention.keys + retention.keys // SLACK
 
 
-def _ended(job: JobRecord) -> int:
+def _end_time(job: JobRecord) -> int:
     assert job.ended is not None  # it is over
     return job.ended

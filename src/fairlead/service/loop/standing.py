@@ -74,7 +74,7 @@ def find_begun(standing: Standing, seen: SeenJob) -> list[Part]:
     return [part for part in seen.running if not _goes_on(standing, part)]
 
 
-def ended_of(standing: Standing, seen: SeenJob) -> list[PartEnd]:
+def collect_ended(standing: Standing, seen: SeenJob) -> list[PartEnd]:
     """Parts that are over, and of which nobody ever saw that they ran."""
     if not standing.alone:
         return []
@@ -200,7 +200,7 @@ def place_parts(step: Step, name: str, standing: Standing, seen: SeenJob) -> boo
             _place(step, name, standing, part)
         else:
             whole = False
-    for each in ended_of(standing, seen):
+    for each in collect_ended(standing, seen):
         if all(machine in machines for machine in each.part.machines):
             for held in _place(step, name, standing, each.part):
                 _end(step, name, standing.number, held, each)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from typing import NoReturn
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes
 from fairlead.model.job import Job
@@ -40,7 +41,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     caller = request.caller
     if caller.role is Role.VIEWER:
         refuse(Wrong.FORBIDDEN, "a viewer submits no jobs")
-    jobs = tuple(_owned(job, caller) for job in request.jobs)
+    jobs = tuple(_with_tenant(job, caller) for job in request.jobs)
     if not jobs:
         refuse(Wrong.INPUT, "there is no job", "write at least one")
     strangers = _strangers(step, jobs, caller)
@@ -122,7 +123,7 @@ def _of_simulations(jobs: Iterable[Job]) -> tuple[Warned, ...]:
     return tuple(found)
 
 
-def _owned(job: Job, caller: Caller) -> Job:
+def _with_tenant(job: Job, caller: Caller) -> Job:
     """The job of the caller's tenant, if it names none."""
     if job.tenant is not None or caller.role is not Role.TENANT:
         return job
@@ -190,7 +191,12 @@ def _check_keys(step: Step, limits: Limits, owner: KeyOwner, jobs: tuple[Job, ..
             f"{limits.keys_per_tenant} keys of this tenant are known, which is the most",
             _FEWER_KEYS,
         )
-    would = known.bytes + taken.bytes + key_bytes(owner, [job.name for job in jobs])
+    added = key_bytes(owner, [job.name for job in jobs])
+    would = known.bytes + taken.bytes + added
+    if added > limits.key_bytes_per_tenant:
+        most = limits.key_bytes_per_tenant
+        said = f"keys of a tenant, with the names of their jobs, may take {most} bytes at most"
+        _refuse_ever(said, added)
     if would > limits.key_bytes_per_tenant:
         refuse(
             Wrong.TOO_MANY,
@@ -304,6 +310,9 @@ def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
             ("{} unfinished tasks", has.tasks + taken.tasks, more.tasks, limits.tasks_per_tenant),
             (_WRITTEN, has.bytes + taken.bytes, more.bytes, limits.bytes_per_tenant),
         ):
+            if added > most:
+                said = what.format(most)
+                _refuse_ever(f'tenant "{tenant}" may have {said} at most', added)
             if have + added > most:
                 refuse(
                     Wrong.TOO_MANY,
@@ -319,12 +328,19 @@ def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
         ("jobs", len(records.jobs) + new_jobs, len(jobs), limits.jobs),
         ("tasks", known_tasks + new_tasks, more_tasks, limits.tasks),
     ):
+        if added > most:
+            _refuse_ever(f"{most} {what} may be known at most", added)
         if have + added > most:
             refuse(
                 Wrong.TOO_MANY,
                 f"{have} {what} are known, and {most} is the most: {added} more are not taken",
                 "wait until some finish and are forgotten, or forget some",
             )
+
+
+def _refuse_ever(limit: str, added: int) -> NoReturn:
+    """Refuses what is by itself more than there may be: no waiting makes room for it."""
+    refuse(Wrong.INPUT, f"{limit}: {added} at once are never taken", "submit less at once")
 
 
 def _check_terms(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
@@ -338,6 +354,9 @@ def _check_terms(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
         step.pause()
         own = [job for job in jobs if job.tenant == tenant]
         has = book.terms_of_tenant(tenant, own)
+        if has > most and (alone := len(book.terms_of_all(own))) > most:
+            said = f'the constraints of the jobs of tenant "{tenant}" may have {most} terms at most'
+            _refuse_ever(said, alone)
         if has > most:
             refuse(
                 Wrong.TOO_MANY,

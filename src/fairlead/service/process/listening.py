@@ -45,7 +45,7 @@ def check_listening(
         )
 
 
-def bound(
+def bind_listener(
     host: str, port: int, settings: ApiSettings, *, tls: bool, behind_proxy: bool
 ) -> Listener:
     """The socket, bound. Raises InputError."""

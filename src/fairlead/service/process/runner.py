@@ -215,7 +215,7 @@ class _Meanwhile:
             self._work.pause()
 
 
-def explained(failure: BaseException) -> FairleadError:
+def explain_failure(failure: BaseException) -> FairleadError:
     """Why the loop ended, as an error with a sentence."""
     if isinstance(failure, FairleadError):
         return failure

@@ -21,7 +21,7 @@ import uvicorn
 from fairlead.model.errors import OutputError
 from fairlead.service.api.app import application
 from fairlead.service.api.middleware import Middleware
-from fairlead.service.api.neighbours.connection import Connections, guarded
+from fairlead.service.api.neighbours.connection import Connections, guard_protocol
 from fairlead.service.api.neighbours.listener import Listener
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Standing
@@ -29,10 +29,10 @@ from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
-from fairlead.service.process.listening import bound, check_listening, url_of
+from fairlead.service.process.listening import bind_listener, check_listening, url_of
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.rounds import loops
-from fairlead.service.process.runner import Driven, Runner, explained
+from fairlead.service.process.runner import Driven, Runner, explain_failure
 from fairlead.service.process.troubles import Change, Part
 from fairlead.service.recovery.follower import Follower
 from fairlead.service.signin.settings import SignInSettings
@@ -112,7 +112,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCHING)
     tls = serving.tls_cert is not None
-    listener = bound(
+    listener = bind_listener(
         serving.host, serving.port, serving.api, tls=tls, behind_proxy=serving.behind_proxy
     )
     door: Mailbox[Driven] = Mailbox()
@@ -155,7 +155,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     finally:
         listener.close()
     if runner.failure is not None:
-        raise explained(runner.failure) from runner.failure
+        raise explain_failure(runner.failure) from runner.failure
     if server.failure is not None:
         raise server.failure
     return 0
@@ -192,7 +192,7 @@ def _config(serving: Serving, gate: Middleware, connections: Connections) -> uvi
     return uvicorn.Config(
         gate,
         loop="asyncio",
-        http=guarded(connections),  # type: ignore[arg-type]  # a class, made for these connections
+        http=guard_protocol(connections),  # type: ignore[arg-type]  # a class, made for these connections
         ws="none",
         lifespan="off",
         log_config=None,

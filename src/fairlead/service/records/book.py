@@ -84,7 +84,7 @@ class Records:
     def task(self, job: JobRecord, number: int) -> TaskRecord:
         """A task of the job, 0 <= number < job.tasks."""
         if number >= job.rows:
-            return _dropped(number)
+            return _dropped_task(number)
         row, table = job.first + number, self.table
         there = table.attempt[row] > 0
         return TaskRecord(
@@ -122,7 +122,7 @@ class Records:
             for (job, task), attempt in machine.held.items():
                 yield self.jobs[job], task, attempt
 
-    def held_of(self, job: JobRecord) -> list[Attempt]:
+    def attempts_held(self, job: JobRecord) -> list[Attempt]:
         if not job.held:
             return []
         state, attempt, first = self.table.state, self.table.attempt, job.first
@@ -158,7 +158,7 @@ class Records:
         return None
 
 
-def _dropped(number: int) -> TaskRecord:
+def _dropped_task(number: int) -> TaskRecord:
     """A task that never was anywhere, of a job that is over."""
     return TaskRecord(
         task=number,

@@ -30,12 +30,12 @@ def _stop(records: Records, entry: Entry, _content: Content) -> Mark:
     return Mark(entry.time, MarkKind.TASKS_STOPPED, tenant=job.job.tenant)
 
 
-def _joined(_records: Records, entry: Entry, content: Content) -> Mark:
+def _mark_joined(_records: Records, entry: Entry, content: Content) -> Mark:
     machine = cast(events.MachineJoined, content).machine
     return Mark(entry.time, MarkKind.MACHINES_JOINED, machine=machine.name)
 
 
-def _changed(_records: Records, entry: Entry, content: Content) -> Mark:
+def _mark_changed(_records: Records, entry: Entry, content: Content) -> Mark:
     machine = cast(events.MachineChanged, content).machine
     return Mark(entry.time, MarkKind.MACHINES_CHANGED, machine=machine.name)
 
@@ -66,8 +66,8 @@ def _plain(kind: MarkKind) -> Callable[[Records, Entry, Content], Mark]:
 
 _KINDS: Mapping[str, Callable[[Records, Entry, Content], Mark | None]] = {
     "stop": _stop,
-    "machine_joined": _joined,
-    "machine_changed": _changed,
+    "machine_joined": _mark_joined,
+    "machine_changed": _mark_changed,
     "machine_left": _machine(MarkKind.MACHINES_LEFT),
     "drain_asked": _drain,
     "machine_quarantined": _machine(MarkKind.MACHINES_QUARANTINED),

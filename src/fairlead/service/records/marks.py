@@ -42,7 +42,7 @@ class Mark:
     count: int = 1
     last: int = 0
 
-    def joined(self, later: Mark) -> Mark:
+    def join(self, later: Mark) -> Mark:
         """This and a later one as one mark."""
         return replace(
             self,
@@ -85,7 +85,7 @@ class Marks:
             if len(self._rows) > self._most:
                 self._thin()
         else:
-            self._rows[at] = self._rows[at].joined(mark)
+            self._rows[at] = self._rows[at].join(mark)
 
     def _alike(self, mark: Mark) -> int | None:
         """Where the one of this moment is that it belongs to."""
@@ -115,5 +115,5 @@ def _in_pairs(rows: Sequence[Mark], *, by_tenant: bool) -> list[Mark]:
         if before is None:
             first[key] = at
         else:
-            made[before], made[at] = rows[before].joined(mark), None
+            made[before], made[at] = rows[before].join(mark), None
     return [mark for mark in made if mark is not None]

@@ -55,7 +55,7 @@ def verify(
         if short is not None:
             short.take(entry)
         elif newest is not None and newest[0] == entry.seq:
-            short = _loaded(*newest)
+            short = _load_snapshot(*newest)
     whole.finish()
     core = whole.core
     if core is not None:
@@ -95,7 +95,7 @@ def _base(snapshots: Sequence[Kept], start: int) -> tuple[int, Recovery]:
     return seq, Recovery(core, records)
 
 
-def _loaded(seq: int, data: bytes) -> Recovery | None:
+def _load_snapshot(seq: int, data: bytes) -> Recovery | None:
     """The recovery on top of the snapshot; None where another version wrote it."""
     try:
         core, records = load(data)

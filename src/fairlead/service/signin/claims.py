@@ -79,7 +79,7 @@ def check_addressed(claims: Mapping[str, Any], settings: SignInSettings) -> None
         raise UntrustedError("the JWT is not for this service (aud)")
 
 
-def claimed(claims: Mapping[str, Any], settings: SignInSettings, until: float) -> Claimed:
+def read_claims(claims: Mapping[str, Any], settings: SignInSettings, until: float) -> Claimed:
     """The person, role and tenant that the claims mean. Raises UntrustedError where there is no
     name, and NotWelcomeError where nothing is allowed to him."""
     name = _at(claims, settings.name)

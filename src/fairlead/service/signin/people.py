@@ -10,7 +10,7 @@ from joserfc import jws
 from joserfc.errors import JoseError
 
 from fairlead.service.requests import Role
-from fairlead.service.signin.claims import UntrustedError, check_addressed, check_times, claimed
+from fairlead.service.signin.claims import UntrustedError, check_addressed, check_times, read_claims
 from fairlead.service.signin.fetching import IssuerKey, Keys, fetch_keys
 from fairlead.service.signin.key_cache import KeyCache
 from fairlead.service.signin.settings import SignInSettings
@@ -94,7 +94,7 @@ class People:
             raise UntrustedError("the JWT has no claims")
         check_addressed(claims, self.settings)
         until = check_times(claims, self.settings, self.now())
-        found = claimed(claims, self.settings, until)
+        found = read_claims(claims, self.settings, until)
         return Person(found.name, found.role, found.tenant, found.until, signed_by)
 
     def is_good(self, person: Person) -> bool:

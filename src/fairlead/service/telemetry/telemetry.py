@@ -181,7 +181,7 @@ def _tell(
 
 def _open_job(records: Records, job: JobRecord) -> OpenJob:
     held = []
-    for attempt in records.held_of(job):
+    for attempt in records.attempts_held(job):
         task = records.task(job, attempt.task)
         launched = job.submitted if task.launched is None else task.launched
         held.append(

@@ -128,7 +128,7 @@ class WhyJob:
             said.append(self.fair.sentence(self.time, reasons))
         said += [change.sentence for change in self.changes]
         if self.start is not None:
-            said.append(expected(self.time, self.start))
+            said.append(describe_start(self.time, self.start))
         return tuple(said)
 
     def _claims_nothing(self) -> str:
@@ -150,7 +150,7 @@ class WhyJob:
 @dataclass(frozen=True)
 class Taken:
     """The causes of a job at a moment, taken in the loop's thread; what takes long is
-    made of it elsewhere (`explained`)."""
+    made of it elsewhere (`explain_taken`)."""
 
     said: WhyJob
     copy: FrozenCore | None  # where something is not over
@@ -211,7 +211,7 @@ def apart(time: int, job: str, held: Apart) -> Taken:
     return Taken(WhyJob(time, job, held.tenant or job, state, none, said=held.why), None, job, {})
 
 
-def explained(taken: Taken, spares: Spares | None = None) -> WhyJob:
+def explain_taken(taken: Taken, spares: Spares | None = None) -> WhyJob:
     """With the core's reasons, the exact share, the changes that would start it, each tried, and
     the expected start. Touches nothing that the loop owns: to be called in any thread. `spares`:
     copies to be written over."""
@@ -319,7 +319,7 @@ def start_of(core: Core, why: Why) -> Start | None:
     return found
 
 
-def expected(now: int, start: Start) -> str:
+def describe_start(now: int, start: Start) -> str:
     if start.time is not None:
         what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
         said = f"{what} of it {_are(start.tasks)} expected to start in {_since(now, start.time)}"

@@ -12,7 +12,7 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import JobSubmitted
 from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.fairness.causes import DisplayName
-from fairlead.service.why.answer import expected, start_of
+from fairlead.service.why.answer import describe_start, start_of
 from fairlead.service.why.trial import STAND_IN, decide_fully, nameless
 from fairlead.wire.fairness import CanRun
 
@@ -44,7 +44,7 @@ def can_run(copy: FrozenCore, job: Job, display_name: DisplayName = str) -> CanR
         sentences += [str(reason) for reason in why.reasons]
         start = start_of(core, why)
         if start is not None:
-            sentences.append(expected(core.now, start))
+            sentences.append(describe_start(core.now, start))
     return CanRun(
         time=core.now,
         now=len(machines),

@@ -114,7 +114,7 @@ class _Shared:
     takes: dict[int, int]  # of it, by job, for a task
     part: list[fmpq]  # (C) that one machine may have
 
-    def taken(self, tasks: Sequence[tuple[int, dict[int, fmpq]]]) -> fmpq:
+    def sum_taken(self, tasks: Sequence[tuple[int, dict[int, fmpq]]]) -> fmpq:
         """The amount that the tasks on so many machines each take, or how fast it grows."""
         return total(
             [
@@ -133,19 +133,19 @@ def _tick(machines: Sequence[_Machine], shared: Sequence[_Shared]) -> list[_Shar
     speed = [(machine.count, machine.speed) for machine in machines]
     held = [(machine.count, machine.held) for machine in machines]
     times += [
-        (each.amount - each.taken(held)) / rising
+        (each.amount - each.sum_taken(held)) / rising
         for each in shared
-        if (rising := each.taken(speed))
+        if (rising := each.sum_taken(speed))
     ]
     step = min(times)
     for machine in machines:
         machine.advance(step)
-    gone = [each for each in shared if each.taken(held) == each.amount]
+    gone = [each for each in shared if each.sum_taken(held) == each.amount]
     for c, machine in enumerate(machines):
         stopped = machine.full()
         for each in gone:
             if under := machine.speed.keys() & each.takes.keys():
-                each.part[c] = each.taken([(1, machine.held)])
+                each.part[c] = each.sum_taken([(1, machine.held)])
                 stopped |= under
         if stopped:
             machine.freeze(stopped)

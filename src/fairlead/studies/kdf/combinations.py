@@ -12,7 +12,7 @@ from fairlead.studies.study import Setting
 
 RESOURCES = ("bandwidth", "memory", "cpu")
 RULES = {"NFC": "most-tasks", "DRF": "tsf", "2-DF": "2df"}
-BATCH = 25
+BATCH = 16
 """Cases that are shared at once, each on a machine of its own: the scales differ by one factor from
 those of each case by itself, so that each comes out as it would alone. Rounds grow with the cases
 and each costs as much as there are machines, so that more at once take longer."""

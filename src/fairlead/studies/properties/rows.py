@@ -100,6 +100,15 @@ COLUMNS = (
 )
 """Every policy and mechanism, those of Table I first. The inputs' resources are a, b and c."""
 
+OF_TABLE_I = (
+    "sharing-incentive-pools",
+    "strategy-proofness",
+    "envy-freeness",
+    "pareto-optimality",
+    "single-machine-fairness",
+    "single-resource-fairness",
+)
+
 TABLE_I = {
     "per-machine-drf": ("strategy-proofness", "envy-freeness", "single-machine-fairness"),
     "drfh": (
@@ -109,26 +118,11 @@ TABLE_I = {
         "single-machine-fairness",
     ),
     "cdrf": ("sharing-incentive-pools", "pareto-optimality", "single-machine-fairness"),
-    "tsf": (
-        "sharing-incentive-pools",
-        "strategy-proofness",
-        "envy-freeness",
-        "pareto-optimality",
-        "single-machine-fairness",
-        "single-resource-fairness",
-    ),
+    "tsf": OF_TABLE_I,
 }
 """The marks of TSF's Table I ("properties of DRF variants and TSF in the presence of constraints")
 for its six rows; there, a blank is a violation."""
 
-OF_TABLE_I = (
-    "sharing-incentive-pools",
-    "strategy-proofness",
-    "envy-freeness",
-    "pareto-optimality",
-    "single-machine-fairness",
-    "single-resource-fairness",
-)
 
 REASONS = {
     ("drfh", "single-resource-fairness"): (

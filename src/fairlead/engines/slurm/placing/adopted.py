@@ -12,22 +12,23 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.observing import Apart, Part, SeenJob, View
 from fairlead.engines.slurm.lying import nodes_of
-from fairlead.engines.slurm.placing.batch import claimed
+from fairlead.engines.slurm.placing.batch import attempt_of_comment
 from fairlead.engines.slurm.placing.given import Given
 from fairlead.engines.slurm.placing.marks import (
     Key,
     as_asked,
-    called,
     key_of,
     mark_of,
     number_of,
     pin,
     put_back,
     released_by_another,
+    slurm_id,
 )
 from fairlead.engines.slurm.placing.nodes import Amounts, still_waits
 from fairlead.engines.slurm.placing.others import UNHELD, Others
@@ -100,7 +101,7 @@ class Adopted:
 
     def elder(self, picture: Picture) -> str:
         """Why nothing is to be placed here; empty where it may be."""
-        return self._others.elder(job for job in picture.jobs if self._is_theirs(job))
+        return self._others.elder(self._theirs(picture))
 
     def withdraw(self, attempts: Iterable[Attempt]) -> None:
         """The machines of these are gone. What waits is held again; what runs counts as taken."""
@@ -117,7 +118,7 @@ class Adopted:
         """Begins anew with what should be released or running. What is held is neither: it shows as
         waiting, and whose turn it is is decided again."""
         self._given.clear()
-        self._index(picture)
+        self._index(self._theirs(picture))
         for each in expected:
             job = None if each.part is None else self._row(key_of(each))
             if job is not None and (job.priority or not still_waits(job)):
@@ -129,7 +130,8 @@ class Adopted:
 
     def look(self, picture: Picture) -> None:
         """Takes in what was read last, and ends what does not go on by it."""
-        self._index(picture)
+        theirs = self._theirs(picture)
+        self._index(theirs)
         self._readings += 1
         for key, given in list(self._given.items()):
             if not self._goes_on(key, given, self._row(key)):
@@ -141,7 +143,6 @@ class Adopted:
                 known = before.get(key, (0, now))
                 self._back[key] = known if known[0] == job.restarts else (job.restarts, now)
         self._rests = {key: rest for key, rest in self._rests.items() if rest[0] > now}
-        theirs = [job for job in picture.jobs if self._is_theirs(job)]
         self._others.look(theirs)
         jobs = tuple(map(self._as_asked, theirs))
         self._seen = self._viewer.view(replace(picture, jobs=jobs), int(now * SECOND))
@@ -205,7 +206,7 @@ class Adopted:
                     continue
                 room -= bool(job.which)
                 given.sent, given.as_ = self._clock(), as_asked(job)
-                pins[called(key)] = pin(key, given.as_, given.machines, self._identity)
+                pins[slurm_id(key)] = pin(key, given.as_, given.machines, self._identity)
             elif (
                 given.told != self._readings
                 and job.priority
@@ -214,7 +215,7 @@ class Adopted:
             ):
                 # One that runs, too: where Slurm gives it back to the queue, it waits for its turn.
                 given.told = self._readings
-                found.append(f"uhold {called(key)}")
+                found.append(f"uhold {slurm_id(key)}")
         if self._told != self._readings:
             self._told = self._readings
             found += self._put_back(affords)
@@ -224,7 +225,7 @@ class Adopted:
         """Takes in what Slurm did not let be written: of what was to be released so, another try
         is made after a while."""
         for key, given in list(self._given.items()):
-            if (said := refused.get(called(key))) and not given.started and not given.leaving:
+            if (said := refused.get(slurm_id(key))) and not given.started and not given.leaving:
                 why = f"Slurm does not let it be released ({said})"
                 self._rests[key] = (self._clock() + REST, f"{why}; {AGAIN} {timespan(REST)}")
                 del self._given[key]
@@ -254,7 +255,7 @@ class Adopted:
         shrunk = bool(given.started) and where < placed
         if not (where == placed or shrunk or released):
             self._tell(
-                f"job {called(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
+                f"job {slurm_id(key)} ({job.name}) runs on {job.node_list}, where Fairlead did not"
                 f" place it: {TAKEN}"
             )
             return False
@@ -263,8 +264,8 @@ class Adopted:
         given.look(job)
         if not where <= placed:
             self._tell(
-                f"job {called(key)} ({job.name}) runs on {job.node_list}, more nodes than Fairlead"
-                f" placed it on: {TAKEN}, beside its share"
+                f"job {slurm_id(key)} ({job.name}) runs on {job.node_list}, more nodes than"
+                f" Fairlead placed it on: {TAKEN}, beside its share"
             )
         given.started, given.leaving = given.started or job.started * SECOND, ""
         return True
@@ -290,18 +291,18 @@ class Adopted:
         if not given.leaving and own:
             given.leaving = self._rest(key, job)
         elif not given.leaving and late:
-            given.leaving = self._missed(key, job)
+            given.leaving = self._report_missed(key, job)
         return True
 
-    def _missed(self, key: Key, job: SlurmJob) -> str:
+    def _report_missed(self, key: Key, job: SlurmJob) -> str:
         """Says that it does not start."""
         why = f"it does not start on its node (Slurm says {job.reason or 'nothing'})"
-        self._tell(f"job {called(key)} ({job.name}): {why}")
+        self._tell(f"job {slurm_id(key)} ({job.name}): {why}")
         return why
 
     def _rest(self, key: Key, job: SlurmJob) -> str:
         """The same, for a reason of Slurm's own that may last: it has no turn for a while."""
-        why = f"{self._missed(key, job)}; {AGAIN} {timespan(REST)}"
+        why = f"{self._report_missed(key, job)}; {AGAIN} {timespan(REST)}"
         self._rests[key] = (self._clock() + REST, why)
         return why
 
@@ -360,27 +361,26 @@ class Adopted:
             said="; ".join(said),
         )
 
-    def _is_theirs(self, job: SlurmJob) -> bool:
-        ours = claimed(job.comment, self._identity) is not None
-        return job.partitions == (self._partition,) and not ours
+    def _theirs(self, picture: Picture) -> list[SlurmJob]:
+        """The jobs of users in the partition."""
+        here = [job for job in picture.jobs if job.partitions == (self._partition,)]
+        return [job for job in here if attempt_of_comment(job.comment, self._identity) is None]
 
     def _as_asked(self, job: SlurmJob) -> SlurmJob:
         """A job as its user asked for it. What was launched is what it was then, and lies on its
         nodes as it was placed."""
         key = (job.array or job.number, job.element)
-        given = self._given.get(key) or self._over.get(key)
-        job = as_asked(job)
-        if given is None:
-            return job
-        if given.as_ is not None:
-            job = replace(job, **{name: getattr(given.as_, name) for name in ASKING})
+        if (given := self._given.get(key) or self._over.get(key)) is None:
+            return as_asked(job)
+        names = ASKING if given.as_ is not None else ()
+        otherwise: dict[str, Any] = {name: getattr(given.as_, name) for name in names}
         if not still_waits(job):
             cores = Counter(given.machines)
-            job = replace(job, node_list=",".join(cores), cores=tuple(cores.items()), devices=())
-        return job
+            lies = {"node_list": ",".join(cores), "cores": tuple(cores.items()), "devices": ()}
+            otherwise |= lies
+        return as_asked(job, **otherwise)
 
-    def _index(self, picture: Picture) -> None:
-        theirs = [job for job in picture.jobs if self._is_theirs(job)]
+    def _index(self, theirs: Sequence[SlurmJob]) -> None:
         self._rows = {
             (job.array or job.number, job.element): job for job in theirs if not job.which
         }

@@ -32,7 +32,7 @@ def claim(identity: str, attempt: Attempt) -> str:
     return f"{CLAIM}:{identity}:{attempt}"
 
 
-def claimed(comment: str, identity: str) -> Attempt | None:
+def attempt_of_comment(comment: str, identity: str) -> Attempt | None:
     """The attempt whose job says so; None where it is none of this engine's."""
     first, _, rest = comment.partition(":")
     engine, _, name = rest.partition(":")

@@ -73,11 +73,11 @@ def _is_of_signal(code: int) -> bool:
 
 def may_write(job: SlurmJob) -> bool:
     """Whether the script of a job that is over ended by itself, and so wrote its end down."""
-    own = not os.WIFSIGNALED(job.exit) and not found_none(job)
+    own = not os.WIFSIGNALED(job.exit) and not had_no_permit(job)
     return job.state in ("COMPLETED", "FAILED") and own
 
 
-def found_none(job: SlurmJob) -> bool:
+def had_no_permit(job: SlurmJob) -> bool:
     """Whether it is over because its attempt's permit was gone."""
     return job.state == "FAILED" and job.exit == TAKEN << 8
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fairlead.engines.interface import Attempt, EngineError, Output, Stream, first_byte
-from fairlead.engines.people import Person
+from fairlead.engines.people import Person, make_work_folder
 from fairlead.whole_file import write_private
 
 IDENTITY = re.compile(r"([0-9a-f]{12}) ([0-9]{1,18})\n")
@@ -57,12 +57,7 @@ class Folder:
         self._base, self._notes = base, base / "notes"
         self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
         base.chmod(0o700)
-        with contextlib.suppress(FileExistsError):
-            work.mkdir(0o711)
-        about = work.lstat()
-        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
-            raise EngineError(f"{work} is not a folder of the service's own; remove it")
-        work.chmod(0o711)
+        make_work_folder(work)
         self._file = base / "engine"
         self.new = not self._file.exists()
         # Of two engines the one that was made first has the lesser name.

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from fairlead.engines.interface import Assignment
 from fairlead.engines.slurm.placing.nodes import still_waits
@@ -37,7 +38,7 @@ def key_of(assignment: Assignment) -> Key:
     return number_of(assignment.name), assignment.part or ""
 
 
-def called(key: Key) -> str:
+def slurm_id(key: Key) -> str:
     """A job or an element as `scontrol` names it."""
     return f"{key[0]}_{key[1]}" if key[1] else str(key[0])
 
@@ -47,15 +48,15 @@ def mark_of(job: SlurmJob) -> re.Match[str] | None:
     return MARK.fullmatch(job.remark)
 
 
-def as_asked(job: SlurmJob) -> SlurmJob:
-    """A job that may have been released, as its user asked for it."""
+def as_asked(job: SlurmJob, **otherwise: Any) -> SlurmJob:
+    """A job that may have been released, as its user asked for it; but for what is `otherwise`."""
     mark = mark_of(job)
-    if mark is None:
-        return job
-    job = replace(job, required=mark["nodes"], remark=mark["before"])
-    if not mark["most"]:
-        return job
-    return replace(job, nodes=int(mark["least"]), most_nodes=int(mark["most"]))
+    if mark is not None:
+        asked = {"required": mark["nodes"], "remark": mark["before"]}
+        if mark["most"]:
+            asked |= {"nodes": int(mark["least"]), "most_nodes": int(mark["most"])}
+        otherwise = asked | otherwise
+    return replace(job, **otherwise) if otherwise else job
 
 
 def is_let_go(job: SlurmJob) -> bool:
@@ -77,7 +78,7 @@ def pin(key: Key, job: SlurmJob, machines: Sequence[str], engine: str) -> str:
     """The line by which a job, as it was asked for, goes to these machines and no others once it
     is released: where its user set a most, Slurm would take as many nodes as it may."""
     nodes = list(Counter(machines))
-    words = [f"update JobId={called(key)}", f"ReqNodeList={','.join(nodes)}"]
+    words = [f"update JobId={slurm_id(key)}", f"ReqNodeList={','.join(nodes)}"]
     asked = job.required
     if job.most_nodes not in (0, job.nodes):
         words.append(f"NumNodes={len(nodes)}-{len(nodes)}")
@@ -106,5 +107,5 @@ def put_back(key: Key, job: SlurmJob) -> list[str]:
         return []
     else:
         rest = f"NumNodes={least}-{most}"
-    back = f"update JobId={called(key)} ReqNodeList={mark['nodes']} {rest}"
-    return [*(f"{word} {called(key)}" for word in held), back]
+    back = f"update JobId={slurm_id(key)} ReqNodeList={mark['nodes']} {rest}"
+    return [*(f"{word} {slurm_id(key)}" for word in held), back]

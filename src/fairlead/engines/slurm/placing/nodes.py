@@ -36,7 +36,7 @@ def nodes_of(
             take_from(job, [each.name for each in shown if each.name in names], shown)
             if known:
                 shown = [
-                    _given_back(now, whole, known.get(now.name, {}))
+                    _return_amounts(now, whole, known.get(now.name, {}))
                     for now, whole in zip(shown, before, strict=True)
                 ]
     closed = f"partition {partition} is not up" if partition in picture.closed else ""
@@ -64,7 +64,7 @@ def still_waits(job: SlurmJob) -> bool:
     return job.state == "PENDING"
 
 
-def _given_back(node: SlurmNode, before: SlurmNode, amounts: Amounts) -> SlurmNode:
+def _return_amounts(node: SlurmNode, before: SlurmNode, amounts: Amounts) -> SlurmNode:
     """A node with these amounts more, and with no more than it had."""
     cpus, memory = amounts.get("cpu", 0), amounts.get("memory", 0)
     return replace(

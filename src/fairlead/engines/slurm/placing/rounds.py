@@ -14,13 +14,13 @@ from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Engine
 from fairlead.engines.people import CannotRunError, person
 from fairlead.engines.slurm.budget import Budget, Unlimited
 from fairlead.engines.slurm.placing.adopted import Adopted
-from fairlead.engines.slurm.placing.batch import claim, claimed, script, words
+from fairlead.engines.slurm.placing.batch import attempt_of_comment, claim, script, words
 from fairlead.engines.slurm.placing.controller import NO_RIGHT, Controller, RefusedError, Submission
-from fairlead.engines.slurm.placing.ends import end_of, found_none, may_write
+from fairlead.engines.slurm.placing.ends import end_of, had_no_permit, may_write
 from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.engines.slurm.placing.nodes import Amounts, is_there, still_waits
 from fairlead.engines.slurm.placing.tasks import BOUNCE, Phase, Task, Tasks
-from fairlead.engines.slurm.reading.reader import spent
+from fairlead.engines.slurm.reading.reader import processor_time
 from fairlead.engines.slurm.reading.values import Picture, SlurmJob
 from fairlead.engines.slurm.translation import IMPOSSIBLE, OWN_HOLD, RUNNING
 
@@ -119,7 +119,7 @@ class Rounds:
         never = [each.attempt for each in wanted.values() if not self._find(each, rows)]
         for attempt in self._folder.present():
             if attempt not in wanted and attempt not in self.tasks.known:
-                self.tasks.known[attempt] = self._recovered(attempt, None, rows)
+                self.tasks.known[attempt] = self._recover_task(attempt, None, rows)
         for task in [task for task in self.tasks.known.values() if task.attempt not in wanted]:
             if not self.tasks.silence(task):
                 self._folder.remove(task.attempt)
@@ -137,12 +137,12 @@ class Rounds:
     def _follow(self) -> None:
         # Before the reading: what starts meanwhile is no start that slurmctld does not know of.
         begun = {task.attempt for task in self.tasks.of(Phase.GIVEN) if self._has_started(task)}
-        began = spent()
+        began = processor_time()
         self._read()
         self._look(begun)
         with self._lock:
             self.adopted.look(self.picture)
-        self.took = spent() - began
+        self.took = processor_time() - began
         self._cancel()
 
     def _release(self) -> None:
@@ -172,13 +172,13 @@ class Rounds:
             known.assignment = known.assignment or assignment
             return True
         self.tasks.known.pop(attempt, None)
-        task = self._recovered(attempt, assignment, rows)
+        task = self._recover_task(attempt, assignment, rows)
         if not task.number and self._folder.revoke(attempt):
             return False
         self.tasks.known[attempt] = task
         return True
 
-    def _recovered(
+    def _recover_task(
         self, attempt: Attempt, assignment: Assignment | None, rows: dict[Attempt, SlurmJob]
     ) -> Task:
         """An attempt as it is found in the folder and in Slurm."""
@@ -195,7 +195,7 @@ class Rounds:
 
     def _by_attempt(self) -> dict[Attempt, SlurmJob]:
         """The first job of each attempt, and rather one that found its permit."""
-        found = sorted(self._rows.items(), key=lambda each: (found_none(each[1][1]), each[0]))
+        found = sorted(self._rows.items(), key=lambda each: (had_no_permit(each[1][1]), each[0]))
         return {attempt: job for _, (attempt, job) in reversed(found)}
 
     def _job(self, task: Task) -> SlurmJob | None:
@@ -289,7 +289,7 @@ class Rounds:
         self._rows = {
             job.number: (attempt, job)
             for job in self.picture.jobs
-            if (attempt := claimed(job.comment, self._folder.identity)) is not None
+            if (attempt := attempt_of_comment(job.comment, self._folder.identity)) is not None
         }
 
     def _has_started(self, task: Task) -> bool:

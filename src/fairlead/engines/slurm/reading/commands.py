@@ -40,7 +40,11 @@ SHORT = "partitions.txt"
 EMPTY = 10_000
 """An error for an answer is shorter: it is seen before the next command waits as long in vain."""
 
-OPTIONAL = frozenset({"accounts.txt"})
+ACCOUNTS, VERSION = "accounts.txt", "version.txt"
+
+NOTHING: Mapping[str, str] = {}
+
+OPTIONAL = frozenset({ACCOUNTS})
 """Outputs that a cluster without slurmdbd does not have."""
 
 HAS_NONE = ("there is no sacctmgr", "Only 'accounting_storage/slurmdbd' is supported")
@@ -114,15 +118,16 @@ def command_for(name: str, version: str) -> tuple[str, ...]:
     return SINCE[name] if newer else COMMANDS[name]
 
 
-def ask(optional: bool = True) -> dict[str, str]:
-    """All outputs of the live cluster by the names of their files; or all but the `optional`.
-    Raises EngineError where one cannot be had, but for what such a cluster may not have."""
-    outputs: dict[str, str] = {}
+def ask(known: Mapping[str, str] = NOTHING) -> dict[str, str]:
+    """All outputs of the live cluster by the names of their files; what is `known` of them is not
+    asked for. Raises EngineError where one cannot be had, but for what such a cluster may not
+    have."""
+    outputs = dict(known)
     for name in COMMANDS:
-        if name in OPTIONAL and not optional:
+        if name in known:
             continue
         try:
-            command = command_for(name, outputs.get("version.txt", ""))
+            command = command_for(name, outputs.get(VERSION, ""))
             outputs[name] = run(command, FIRST_ANSWER if name == SHORT else PATIENCE)
             if len(outputs[name]) < EMPTY:
                 check_answer(outputs, name)

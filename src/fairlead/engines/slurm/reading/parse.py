@@ -96,7 +96,7 @@ def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
         version=version,
         cluster=cluster,
         nodes=tuple(map(_node, _rows(outputs, "nodes.json"))),
-        jobs=tuple(map(_job, jobs)) if known is None else _changed(jobs, known),
+        jobs=tuple(map(_job, jobs)) if known is None else _renew_jobs(jobs, known),
         associations=tuple(each for each in associations if each.cluster == cluster),
         closed=frozenset(
             name for name, state in _PARTITION.findall(outputs["partitions.txt"]) if state != "UP"
@@ -104,7 +104,7 @@ def parse(outputs: Mapping[str, str], known: Known | None = None) -> Picture:
     )
 
 
-def _changed(rows: Sequence[Row], known: Known) -> tuple[SlurmJob, ...]:
+def _renew_jobs(rows: Sequence[Row], known: Known) -> tuple[SlurmJob, ...]:
     """The jobs of these rows, of which only those are made that are not as they are known: of ten
     thousand that wait, few change between two readings but in their priority."""
     found: Known = {}

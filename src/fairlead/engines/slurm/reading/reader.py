@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fairlead.engines.slurm.reading.commands import OPTIONAL, AwayError, ask
+from fairlead.engines.interface import EngineError
+from fairlead.engines.slurm.reading.commands import ACCOUNTS, NOTHING, VERSION, AwayError, ask
 from fairlead.engines.slurm.reading.parse import Known, parse
 from fairlead.engines.slurm.reading.values import Picture
+from fairlead.model.errors import InputError
 
 SELDOM = 300.0
-"""Seconds between two readings of the accounts, which change seldom."""
+"""Seconds between two readings of the accounts and the version, which change seldom."""
 
 PART = 40
 """Readings take at most so small a part of the time, whatever was asked for, and so do Slurm's
@@ -22,11 +24,11 @@ commands with them: with very many jobs there are fewer readings."""
 SMALL = 0.2
 """Seconds of processor time that a reading may take without being made less often for it."""
 
-Ask = Callable[[bool], dict[str, str]]
-"""Slurm's outputs by the names of their files; with those that are seldom read, or without."""
+Ask = Callable[[Mapping[str, str]], dict[str, str]]
+"""Slurm's outputs by the names of their files, but for those that are known."""
 
 
-def spent() -> float:
+def processor_time() -> float:
     """Seconds of processor time of this thread, and of commands that ended."""
     commands = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.thread_time() + commands.ru_utime + commands.ru_stime
@@ -43,26 +45,35 @@ class Reader:
     def __init__(self, asked: Ask = ask) -> None:
         self._ask = asked
         self._jobs: Known = {}
-        self._accounts: Mapping[str, str] = {}
-        self._accounts_at: float | None = None
+        self._known: Mapping[str, str] = NOTHING  # what is seldom asked for
+        self._known_at: float | None = None
         self._dated = ""
 
     def read(self) -> Picture:
         """The cluster now. Raises EngineError and InputError."""
-        began = time.monotonic()
-        accounts = self._accounts_at is None or began - self._accounts_at >= SELDOM
         try:
-            outputs = self._ask(accounts)
+            return self._read(time.monotonic())
+        except (EngineError, InputError):
+            # Slurm may be of another version when it is there again.
+            self._known = {name: text for name, text in self._known.items() if name != VERSION}
+            raise
+
+    def _read(self, now: float) -> Picture:
+        due = self._known_at is None or now - self._known_at >= SELDOM
+        try:
+            outputs = self._ask(NOTHING if due else self._known)
         except AwayError as error:
-            if self._accounts_at is None or not accounts:
+            if self._known_at is None or not due:
                 raise
             # Where slurmdbd alone is away, all goes on with the accounts that were read before.
-            outputs, self._dated = self._ask(False), str(error)
+            outputs, self._dated = {**self._known, **self._ask(self._known)}, str(error)
         else:
-            if accounts:
-                self._accounts = {name: text for name, text in outputs.items() if name in OPTIONAL}
+            if due:
                 self._dated = ""
-        if accounts:
-            self._accounts_at = began
-        picture = parse({**self._accounts, **outputs}, self._jobs)
+            else:
+                outputs = {**self._known, **outputs}
+        if due:
+            self._known_at = now
+        self._known = {ACCOUNTS: outputs.get(ACCOUNTS, ""), VERSION: outputs[VERSION]}
+        picture = parse(outputs, self._jobs)
         return replace(picture, dated=self._dated) if self._dated else picture

@@ -30,8 +30,13 @@ def kernel(function: F) -> F:
     Division by zero gives infinity, as in NumPy; no operation is reordered, so that the same
     input gives the same bits everywhere.
     """
-    made = numba.njit(cache=True, pipeline_class=_WholeCompiler, error_model="numpy")
-    return _once(made(function))
+    return _whole(function)
+
+
+def long_kernel(function: F) -> F:
+    """As `kernel`, and other threads have the interpreter while it runs: it takes milliseconds.
+    Nobody else may touch meanwhile what it is handed."""
+    return _whole(function, nogil=True)
 
 
 def inner(function: F) -> F:
@@ -108,6 +113,11 @@ class _PartCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
         state = self.state
         state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
+
+
+def _whole(function: F, **options: bool) -> F:
+    made = numba.njit(cache=True, pipeline_class=_WholeCompiler, error_model="numpy", **options)
+    return _once(made(function))
 
 
 def _part(function: F, **options: bool) -> F:

@@ -103,7 +103,7 @@ class Connections:
             self._strangers.pop(address, None)
 
 
-def guarded(connections: Connections) -> Callable[..., asyncio.Protocol]:
+def guard_protocol(connections: Connections) -> Callable[..., asyncio.Protocol]:
     """The server's protocol, with limits: a connection on which no request is begun and none is
     answered for some seconds is closed, however many bytes it sends."""
 

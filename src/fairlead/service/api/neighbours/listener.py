@@ -113,7 +113,7 @@ class Listener(socket.socket):
         """Looks at those on which more came, and at as many new ones as there is time for."""
         until = self.clock() + BATCH
         if self._watch is not None:
-            for number, over in self._watch.seen():
+            for number, over in self._watch.poll():
                 comer = self._beginnings.get(number)
                 if comer is not None:
                     self._judge(comer, over=over)
@@ -154,7 +154,7 @@ class Listener(socket.socket):
 
     def _judge(self, comer: Comer, *, over: bool) -> None:
         """Closes it, makes it ready, or has it wait. `over`: the other end says no more."""
-        said = self._said(comer)
+        said = self._peek(comer)
         whole = said is not None and (self._watch is None or self._heads.is_whole(said))
         if said is not None and not whole and not over:
             if self._watch is not None and comer not in self._beginnings:
@@ -169,7 +169,7 @@ class Listener(socket.socket):
         else:
             self._ready.add(comer, self.guess(self._heads.secrets(said), comer.address))
 
-    def _said(self, comer: Comer) -> bytes | None:
+    def _peek(self, comer: Comer) -> bytes | None:
         """What came on it, of which nothing is taken; None where the other end is gone."""
         try:
             return comer.socket.recv(self._heads.most, socket.MSG_PEEK) or None

@@ -37,7 +37,7 @@ class Watch:
         """It waits no more."""
         self._epoll.unregister(number)
 
-    def seen(self) -> Iterator[tuple[int, bool]]:
+    def poll(self) -> Iterator[tuple[int, bool]]:
         """Descriptors on which something came since they were told of, and whether the other end
         says no more. The listening socket's may be among them."""
         for number, events in self._epoll.poll(0, LOOKED_AT):

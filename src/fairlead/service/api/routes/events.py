@@ -155,7 +155,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
                 return
             if not entries:
                 before = feed.last
-                await feed.changed(
+                await feed.wait_for_change(
                     at, context.until_looked_up(context.api.settings.heartbeat_seconds)
                 )
                 if feed.last == before:

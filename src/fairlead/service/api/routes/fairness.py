@@ -30,7 +30,7 @@ from fairlead.service.records.lookup import display_name, display_names, find
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
 from fairlead.service.why.allocation import draw_present
-from fairlead.service.why.answer import Taken, apart, explained, take
+from fairlead.service.why.answer import Taken, apart, explain_taken, take
 from fairlead.service.why.can_run import can_run as try_job
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, live_input_of, take_present
@@ -56,7 +56,7 @@ async def why(
         taken = await context.read(
             lambda view: _get_picture(view, context.caller, job, now, spares), long=True
         )
-        found = await context.api.aside(explained, taken, spares)
+        found = await context.api.aside(explain_taken, taken, spares)
         spares.put(taken.copy)
         answer = why_told(found)
         if priority:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import NOBODY_ASKED, caller_of
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.routes.tokens import told_me
+from fairlead.service.api.routes.tokens import describe_me
 from fairlead.service.api.session import begin, end, refuse_others, token_text
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.tokens import Session, SessionToken
@@ -25,7 +25,7 @@ async def session(context: Enter) -> Response:
                 raise
             return context.answer(Session())
         caller = caller_of(holder)
-    me = await context.read(lambda view: told_me(view, caller))
+    me = await context.read(lambda view: describe_me(view, caller))
     settings = context.api.settings
     others = list(settings.addresses)
     return context.answer(Session(me=me, graphs=settings.graphs or None, addresses=others))
@@ -37,7 +37,7 @@ async def sign_in(context: Enter) -> Response:
     asked = await context.read_body(SessionToken)
     holder = await context.api.keys.holder(asked.token, context.address)
     caller = caller_of(holder)
-    told = await context.read(lambda view: told_me(view, caller))
+    told = await context.read(lambda view: describe_me(view, caller))
     headers = begin(context.request, asked.token) | {"Cache-Control": "no-store"}
     return context.answer(told, headers)
 

@@ -78,7 +78,7 @@ async def _frames(context: RequestContext, audience: Audience) -> AsyncIterator[
         else:
             yield b": still here\n\n"
         heartbeat = context.until_looked_up(context.api.settings.heartbeat_seconds)
-        await audience.changed(frame, heartbeat)
+        await audience.wait_for_change(frame, heartbeat)
 
 
 async def _stand(context: RequestContext) -> Standing:

@@ -24,7 +24,7 @@ from fairlead.service.api.queries import (
 )
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import ServiceView
-from fairlead.service.api.strict import meant_by_all, refuse_names
+from fairlead.service.api.strict import count_in_list, refuse_names
 from fairlead.service.api.visibility import as_seen
 from fairlead.service.requests import PutTenant as Put
 from fairlead.service.requests import PutTenants as PutAll
@@ -98,7 +98,7 @@ async def put_tenants(context: Enter) -> Response:
 def _build_tenant(context: Enter, name: str, asked: PutTenant) -> Tenant:
     """The tenant that a body means. Raises RefusalError and InputError."""
     most = context.api.settings.listed_names
-    if asked.pool is not None and meant_by_all(asked.pool) > most:
+    if asked.pool is not None and count_in_list(asked.pool) > most:
         raise refuse_names(most)
     return Tenant(
         name,

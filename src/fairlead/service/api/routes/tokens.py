@@ -63,10 +63,10 @@ async def revoke_token(context: Enter, token: Name) -> Response:
 
 async def me(context: Enter) -> Response:
     """Whose token this is."""
-    return context.answer(await context.read(lambda view: told_me(view, context.caller)))
+    return context.answer(await context.read(lambda view: describe_me(view, context.caller)))
 
 
-def told_me(view: ServiceView, caller: Caller) -> Me:
+def describe_me(view: ServiceView, caller: Caller) -> Me:
     """The description of a token for its owner."""
     tenant = caller.tenant
     tenants: list[str] | None = None

@@ -121,7 +121,7 @@ class Feed:
         change: tenants stay below their parents."""
         return self._frames.setdefault(audience, OrderedDict())
 
-    async def changed(self, seq: int, seconds: float) -> None:
+    async def wait_for_change(self, seq: int, seconds: float) -> None:
         """Returns when there is something after that entry, at the latest after so many seconds."""
         future = asyncio.get_running_loop().create_future()
         with self._lock:

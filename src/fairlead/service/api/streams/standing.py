@@ -55,16 +55,16 @@ class Standing:
             self.measured,
             jobs=jobs,
             own=own,
-            display_name=self._told,
+            display_name=self._name_shown,
         )
 
     def audit(self) -> LiveAudit:
         """The audit, of which `hide_audit` has to leave out what is secret. In any thread."""
         return to_wire.live_audit(
-            self.time, self.copy.core, self.watch, self.measured, self.resting, self._told
+            self.time, self.copy.core, self.watch, self.measured, self.resting, self._name_shown
         )
 
-    def _told(self, name: str) -> str:
+    def _name_shown(self, name: str) -> str:
         return self.otherwise.get(name, name)
 
 
@@ -107,10 +107,10 @@ def take_standing(
 def in_thread(threads: bool, function: Callable[[], T]) -> Awaitable[T]:
     """The result of a function that takes long; in a thread where there are threads."""
 
-    async def called() -> T:
+    async def call() -> T:
         return function()
 
-    return asyncio.to_thread(function) if threads else called()
+    return asyncio.to_thread(function) if threads else call()
 
 
 def has_secrets(shares: Shares | None, audit: LiveAudit | None) -> bool:
@@ -137,7 +137,7 @@ def hide_shares(view: ServiceView, caller: Caller, shares: Shares) -> Shares:
 def hide_audit(view: ServiceView, caller: Caller, audit: LiveAudit) -> LiveAudit:
     """The audit without what quotes other people's constraints. In the loop's thread."""
 
-    def shown(rows: list[Row]) -> list[Row]:
+    def without_secrets(rows: list[Row]) -> list[Row]:
         return [
             row.model_copy(update={"sentence": HIDDEN})
             if _quotes(row) and not _is_own(view, caller, row.job)
@@ -147,8 +147,8 @@ def hide_audit(view: ServiceView, caller: Caller, audit: LiveAudit) -> LiveAudit
 
     return audit.model_copy(
         update={
-            "shortfalls": shown(audit.shortfalls),
-            "below_fair": shown(audit.below_fair),
+            "shortfalls": without_secrets(audit.shortfalls),
+            "below_fair": without_secrets(audit.below_fair),
             "never": _never(view, caller, audit.never),
         }
     )

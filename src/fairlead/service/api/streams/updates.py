@@ -152,7 +152,7 @@ class Audience:
             found = await stand()
             if found is None:
                 return None
-            shares, audit, took = await in_thread(self._threads, lambda: _timed(found))
+            shares, audit, took = await in_thread(self._threads, lambda: _time_answers(found))
             self._spares.put(found.copy)  # what is told was made of it, and nobody else has it
             cost = took if self._threads else 0.0  # repeatable where it must be
             shown = await hide(audit)
@@ -175,16 +175,16 @@ class Audience:
             )
             return frame
 
-    async def changed(self, frame: Frame, seconds: float) -> None:
+    async def wait_for_change(self, frame: Frame, seconds: float) -> None:
         """Returns when there may be another frame, at the latest after so many seconds."""
         begun = self._clock()
-        await self._feed.changed(frame.seq, max(0.0, min(seconds, frame.again - begun)))
+        await self._feed.wait_for_change(frame.seq, max(0.0, min(seconds, frame.again - begun)))
         left = min(frame.due, begun + seconds) - self._clock()
         if left > 0:
             await asyncio.sleep(left)
 
 
-def _timed(found: Standing) -> tuple[Shares, LiveAudit, float]:
+def _time_answers(found: Standing) -> tuple[Shares, LiveAudit, float]:
     """Shares, the audit, and the seconds of processor time that they took."""
     begun = thread_time()
     shares, audit = found.shares(own=True), found.audit()

@@ -1,0 +1,11 @@
+"""Which kernels give the interpreter away: those that take long."""
+
+from __future__ import annotations
+
+import fairlead.scheduling.core  # noqa: F401  with it all kernels are there
+from fairlead.scheduling.kernels.memory.compiling import _decorated
+
+
+def test_other_threads_go_on_while_the_core_decides_and_wait_for_all_else() -> None:
+    away = {each.__name__ for each in _decorated if each.targetoptions.get("nogil")}
+    assert away == {"decide", "decide_guided"}
