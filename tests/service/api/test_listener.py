@@ -210,9 +210,26 @@ def test_where_no_descriptor_is_left_one_that_only_began_gives_its_own() -> None
             assert at.rounds() == names(asks, next_one)
         assert is_over(began)
         assert is_over(later)
-        at.come(ASKED)
-        with _no_descriptor_left(), pytest.raises(OSError, match="Too many open files"):
-            at.listener.accept()
+
+
+def test_else_an_open_connection_gives_its_own_and_if_none_may_the_queue_rests() -> None:
+    with door() as at:
+        opened = [at.come(ASKED)]
+        assert at.rounds() == names(*opened)
+        late = at.come(ASKED)
+        with _no_descriptor_left():
+            at.listener.make_room = lambda: bool(opened) and opened.pop() is not None
+            assert at.called()
+            assert at.round() == []
+            assert opened == []
+            assert at.called()
+            assert at.round() == []
+            assert not at.called()
+            at.listener.end_slow()
+            assert at.round() == []
+            assert not at.called()
+        at.listener.end_slow()
+        assert at.rounds() == names(late)
 
 
 @contextmanager

@@ -116,6 +116,23 @@ def limited(**more: int) -> Connections:
     return Connections(ApiSettings(**more), behind_proxy=False)  # type: ignore[arg-type]  # numbers
 
 
+def test_room_is_made_by_who_showed_no_token_and_else_by_a_handshake() -> None:
+    connections = limited()
+    known, stranger = Line(), Line()
+    for line in (known, stranger):
+        assert connections.enter(line, "here")
+    connections.own(known, "tenant a")
+    assert connections.make_room()
+    assert (known.ended, stranger.ended) == (False, True)
+    assert not connections.make_room()
+    near, far = socket.socketpair()
+    with near, far:
+        connections.handshakes.begin(near, ("127.0.0.1", 1))
+        assert connections.make_room()
+        assert far.recv(1) == b""
+        assert not connections.make_room()
+
+
 def test_idle_connections_without_a_token_make_room_for_new_ones() -> None:
     connections = limited(address_connections=3)
     idle = [Line() for _ in range(3)]

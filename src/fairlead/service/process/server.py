@@ -127,6 +127,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
 
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
         listener.guess = gate.api.owners.guess
+        listener.make_room = connections.make_room
         if tls:
             listener.handshakes = connections.handshakes
         config = _config(serving, gate, connections)

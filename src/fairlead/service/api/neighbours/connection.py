@@ -77,11 +77,17 @@ class Connections:
         if not self._counts[address]:
             del self._counts[address]
 
-    def _end_first(self, connections: dict[Connection, None]) -> None:
+    def make_room(self) -> bool:
+        """Ends the oldest that nobody showed a token on, else a handshake; whether there was."""
+        return self._end_first(self._oldest) or self.handshakes.make_room()
+
+    def _end_first(self, connections: dict[Connection, None]) -> bool:
         first = next(iter(connections), None)
-        if first is not None:
-            self.leave(first)
-            first.end()
+        if first is None:
+            return False
+        self.leave(first)
+        first.end()
+        return True
 
     def _disown(self, connection: Connection) -> None:
         """It is nobody's any more, and a stranger's only if it is told so."""

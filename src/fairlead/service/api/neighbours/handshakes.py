@@ -44,6 +44,12 @@ class Handshakes:
         if not mine:
             del self._by_address[_address(peer)]
 
+    def make_room(self) -> bool:
+        """One less, of all addresses. Whether there was any."""
+        there_was = bool(self._going_on)
+        self._make_room(list(self._going_on))
+        return there_was
+
     def _make_room(self, peers: list[Peer]) -> None:
         """Forgets those that are closed; where all of them go on, ends the first."""
         closed = [peer for peer in peers if self._going_on[peer].fileno() < 0]

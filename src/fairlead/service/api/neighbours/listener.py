@@ -45,7 +45,8 @@ class Listener(socket.socket):
     What waits is watched by Linux under one descriptor, which is this socket's to whoever watches
     it. Elsewhere everybody who is not gone counts as ready, and the system's queue is where they
     wait. `handshakes` is told of each connection; `guess` says whose a request may be, by the
-    headers that show it and its address."""
+    headers that show it and its address; `make_room` ends an open connection, if there is one that
+    may be ended, in the next round."""
 
     handshakes: Handshakes | None = None
 
@@ -54,6 +55,7 @@ class Listener(socket.socket):
     ) -> None:
         super().__init__(family, socket.SOCK_STREAM)
         self.guess: Callable[[Headers, str], str] = lambda _, address: address
+        self.make_room: Callable[[], bool] = lambda: False
         self.clock: Callable[[], float] = monotonic
         self._heads = Heads(tls=tls, head_bytes=settings.head_bytes)
         self._seconds = settings.head_seconds
@@ -97,8 +99,11 @@ class Listener(socket.socket):
         return comer.socket, comer.peer
 
     def end_slow(self) -> None:
-        """Ends those who have not said what they want in time. To be called now and then."""
+        """Ends those who have not said what they want in time, and looks at the system's queue
+        again where no descriptor was left. To be called now and then."""
         self._beginnings.end_before(self.clock() - self._seconds)
+        if self._watch is not None:
+            self._watch.resume()
 
     def close(self) -> None:
         """As any socket does; who waits is closed, too."""
@@ -127,7 +132,8 @@ class Listener(socket.socket):
 
     def _next(self) -> Comer | None:
         """The next one in the system's queue. Where there is no descriptor left, one that only
-        began gives its own."""
+        began gives its own, else an open connection; else the queue rests. An event loop is not
+        told: asyncio tries again at once, as often as the queue is long, and logs each."""
         while True:
             try:
                 connection, peer = super().accept()
@@ -140,7 +146,11 @@ class Listener(socket.socket):
                     continue
                 if self._ready:
                     return None
-                raise
+                if self._watch is None:
+                    raise
+                if not self.make_room():
+                    self._watch.pause()
+                return None
             connection.setblocking(False)
             address = neighbourhood(str(peer[0])) if peer else ""
             return Comer(connection, connection.fileno(), peer, address, self.clock())

@@ -21,7 +21,8 @@ class Watch:
     def __init__(self, listening: int) -> None:
         self._epoll = select.epoll()
         self._again = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._calls = False
+        self._calls = self._paused = False
+        self._listening = listening
         self._epoll.register(listening, select.EPOLLIN)
         self._epoll.register(self._again, select.EPOLLIN)
 
@@ -50,6 +51,17 @@ class Watch:
         elif self._calls and not wanted:
             os.eventfd_read(self._again)
         self._calls = wanted
+
+    def pause(self) -> None:
+        """Who is in the listening socket's queue makes nothing readable, until `resume`."""
+        self._epoll.modify(self._listening, 0)
+        self._paused = True
+
+    def resume(self) -> None:
+        """It does again."""
+        if self._paused:
+            self._epoll.modify(self._listening, select.EPOLLIN)
+            self._paused = False
 
     def close(self) -> None:
         """Nothing is watched any more."""
