@@ -10,13 +10,7 @@ from fairlead.model.errors import InputError
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, GuaranteesChanged, JobSubmitted, TaskPlaced
 from tests.reference.online_scales import FAIR, UNFAIR
-from tests.scheduling.agreement import (
-    failure,
-    make_core,
-    out_of_order,
-    reference_refuses,
-    shrunk,
-)
+from tests.scheduling.agreement import failure, make_core, out_of_order, reference_refuses, shrunk
 from tests.scheduling.draw import PLACEMENTS, Case, draw
 from tests.scheduling.written import written_case
 
