@@ -14,7 +14,7 @@ from tests.scheduling.agreement import failure, make_core, out_of_order, referen
 from tests.scheduling.draw import PLACEMENTS, Case, draw
 from tests.scheduling.written import written_case
 
-CHUNKS = 15
+CHUNKS = 20
 SEQUENCES = 2
 """In a chunk, at `--cases 1`; `./check search` draws new ones by the thousand."""
 

@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 
-from tests.vopr.choosing import choose
 from tests.vopr.faults import Trace
 from tests.vopr.mutants import MUTANTS
 from tests.vopr.plan import START, draw
@@ -23,16 +22,12 @@ def main() -> int:
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="with this bug planted")
     parser.add_argument("--workers", type=int, default=0, help="processes (default: all cores)")
     parser.add_argument("--table", action="store_true", help="print all counts")
-    parser.add_argument("--choose", action="store_true", help="print few that meet the same")
     asked = parser.parse_args()
     if asked.trace is not None:
         return _traced(asked.trace, asked.mutant)
     if asked.shrink is not None:
         return _shrunk(asked.shrink, asked.mutant)
     seeds = [seed for part in asked.seeds.split(",") for seed in _range(part)]
-    if asked.choose:
-        _say(str(choose({seed: run(draw(seed))[1] for seed in seeds})))
-        return 0
     start = time.monotonic()
     failures, found = run_all(seeds, asked.workers, mutant=asked.mutant)
     seconds = time.monotonic() - start

@@ -536,7 +536,9 @@ MUTANTS: dict[str, Mutant] = {
         _instead((machines, "_drain", _no_admin)),
         ("a drain is kept to",),
     ),
-    "no-reconcile": Mutant(_instead((EngineLink, "_failed", _never_failed)), ("reconcile first",)),
+    "no-reconcile": Mutant(
+        _instead((EngineLink, "_note_failure", _never_failed)), ("reconcile first",)
+    ),
     "taken-journal-ignored": Mutant(
         _instead((Committer, "commit", _go_on_when_taken)),
         ("a service whose journal is taken stops",),

@@ -147,11 +147,10 @@ def test_what_is_no_record_costs_one_attempt_and_is_told(
     bed: LocalBed, ending: str, kind: str
 ) -> None:
     """Whatever lies there when an engine begins, that attempt alone pays for it."""
-    one, other = bed.assignment(A, Doing.LASTING), assign(B, "exec sleep 1000")
+    one, other = bed.assignment(A, Doing.LASTING), bed.assignment(B, Doing.LASTING)
     engine = bed.ready()
-    bed.start(engine, one, bed.starting / str(A))
-    engine.launch([other])
-    started(bed, engine, B)
+    for each in (one, other):  # a shim that has no claim yet would be none to the next engine
+        bed.start(engine, each, bed.starting / str(each.attempt))
     bed.close()
     place = Path(f"{engine._records.record(A)}.{ending}")  # noqa: SLF001 (where they lie)
     place.unlink(missing_ok=True)
