@@ -13,7 +13,7 @@ from itertools import count
 import pytest
 
 from fairlead.service.api.neighbours.heads import RECORD_BYTES, Heads
-from fairlead.service.api.neighbours.listener import AT_ONCE, BATCH, Listener
+from fairlead.service.api.neighbours.listener import AT_ONCE, BATCH, RESERVE, Listener
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
@@ -230,6 +230,25 @@ def test_else_an_open_connection_gives_its_own_and_if_none_may_the_queue_rests()
             assert not at.called()
         at.listener.end_slow()
         assert at.rounds() == names(late)
+
+
+def test_the_last_descriptors_are_for_the_service_itself() -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as taken:
+        highest = [taken.enter_context(socket.socket()).fileno() for _ in range(RESERVE)][-1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + RESERVE, limits[1]))
+        try:
+            with door() as at:
+                none = at.come(ASKED)
+                assert at.rounds() == []
+                assert is_over(none)
+                assert not at.called()
+                at.listener.end_slow()
+                at.listener.make_room = lambda: True
+                one = at.come(ASKED)
+                assert at.rounds() == names(one)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 @contextmanager

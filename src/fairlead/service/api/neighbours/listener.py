@@ -37,6 +37,10 @@ SILENT = 1
 """Seconds after which the system hands over a connection on which nothing came; about."""
 
 
+RESERVE = 32
+"""Descriptors that no connection gets: the service opens files, too."""
+
+
 class Listener(socket.socket):
     """A socket whose `accept` returns only who has said enough to be answered, a few in each round
     of an event loop, in turns by owner: as requests have theirs, but the loop does more for a
@@ -65,6 +69,7 @@ class Listener(socket.socket):
         self._ready = Ready(settings.connections, REST if hasattr(select, "epoll") else 0)
         self._rest: int | None = None  # that may be handed over in this round, once it has begun
         self._watch: Watch | None = None
+        self._descriptors = math.inf  # that there may be in all
 
     def fileno(self) -> int:
         """What is to be watched."""
@@ -77,9 +82,13 @@ class Listener(socket.socket):
             self.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT)
         super().listen(backlog)
         if hasattr(select, "epoll"):  # of Linux, too
+            import resource
+
             from fairlead.service.api.neighbours.watch import Watch
 
             self._watch = Watch(super().fileno())
+            limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            self._descriptors = max(limit - RESERVE, limit // 2)
 
     def accept(self) -> tuple[socket.socket, Peer]:
         """As any socket does; BlockingIOError, as where there is none, after each few."""
@@ -151,9 +160,21 @@ class Listener(socket.socket):
                 if not self.make_room():
                     self._watch.pause()
                 return None
+            # The lowest number that is free is given.
+            if connection.fileno() >= self._descriptors and not self._give_way():
+                connection.close()
+                return None
             connection.setblocking(False)
             address = neighbourhood(str(peer[0])) if peer else ""
             return Comer(connection, connection.fileno(), peer, address, self.clock())
+
+    def _give_way(self) -> bool:
+        """Ends one for another one; where there is none that may be ended, the queue rests."""
+        if self._beginnings.end_oldest() or self.make_room():
+            return True
+        if self._watch is not None:
+            self._watch.pause()
+        return False
 
     def _has_more(self) -> bool:
         """Whether there is a next one. Linux looks for a descriptor first, and finds none for
