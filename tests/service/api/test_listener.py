@@ -26,10 +26,10 @@ HALF = ASKED[:-2]
 class Door:
     """A listener, who comes to it, and a clock that stands still."""
 
-    def __init__(self, opened: ExitStack, settings: ApiSettings) -> None:
+    def __init__(self, opened: ExitStack, settings: ApiSettings, *, tls: bool = False) -> None:
         self.time = 0.0
         self._opened = opened
-        self.listener = opened.enter_context(Listener(socket.AF_INET, settings))
+        self.listener = opened.enter_context(Listener(socket.AF_INET, settings, tls=tls))
         self.listener.clock = lambda: self.time
         self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(200)
@@ -65,9 +65,9 @@ class Door:
 
 
 @contextmanager
-def door(**settings: float) -> Iterator[Door]:
+def door(*, tls: bool = False, **settings: float) -> Iterator[Door]:
     with ExitStack() as opened:
-        yield Door(opened, ApiSettings(**settings))  # type: ignore[arg-type]  # some are whole
+        yield Door(opened, ApiSettings(**settings), tls=tls)  # type: ignore[arg-type]  # some are whole
 
 
 def names(*sockets: socket.socket) -> list[object]:
@@ -289,6 +289,22 @@ def test_a_head_is_whole_where_more_would_change_nothing() -> None:
         assert not heads.is_whole(half)
 
 
+def test_what_is_no_tls_costs_no_handshake() -> None:
+    with door(tls=True) as at:
+        plain = at.come(ASKED)
+        assert at.rounds() == []
+        assert is_over(plain)
+
+
+def test_what_is_accepted_says_that_it_is_of_tcp() -> None:
+    """Or an answer in two parts waits 40 ms for the other end to say that the first one came."""
+    with door() as at:
+        at.come(ASKED)
+        connection, _ = at.listener.accept()
+        with connection:
+            assert connection.proto == socket.IPPROTO_TCP
+
+
 def test_a_handshake_has_begun_with_its_first_record() -> None:
     heads = Heads(tls=True, head_bytes=50)
     coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -299,5 +315,6 @@ def test_a_handshake_has_begun_with_its_first_record() -> None:
     assert heads.is_whole(hello)
     assert not any(heads.is_whole(hello[:length]) for length in range(len(hello)))
     assert heads.secrets(hello) == []
-    assert heads.is_whole(ASKED[:1])  # it is no TLS, and refused
+    assert [heads.is_none(said) for said in (b"", hello[:1], hello)] == [False] * 3
+    assert heads.is_none(ASKED[:1])
     assert heads.is_whole(b"\x16\x03\x01" + (RECORD_BYTES + 1).to_bytes(2))

@@ -31,6 +31,10 @@ class Heads:
         self.is_whole: Callable[[bytes], bool] = _is_hello if tls else self._is_head
         self._tls = tls
 
+    def is_none(self, said: bytes) -> bool:
+        """Whether it can be no client's, and has no answer: with TLS what is no TLS."""
+        return self._tls and said[:1] not in (b"", HANDSHAKE)
+
     def secrets(self, said: bytes) -> list[tuple[bytes, bytes]]:
         """The headers that say who asks. With TLS nobody can read them yet."""
         if self._tls:
@@ -46,9 +50,7 @@ class Heads:
 
 
 def _is_hello(said: bytes) -> bool:
-    """The first record is there, or what comes is no TLS."""
-    if said[:1] not in (b"", HANDSHAKE):
-        return True
+    """The first record is there, or is none."""
     if len(said) < RECORD_HEAD:
         return False
     length = int.from_bytes(said[RECORD_HEAD - 2 : RECORD_HEAD])

@@ -57,7 +57,8 @@ class Listener(socket.socket):
     def __init__(
         self, family: int, settings: ApiSettings, *, tls: bool = False, behind_proxy: bool = False
     ) -> None:
-        super().__init__(family, socket.SOCK_STREAM)
+        # asyncio lets go of Nagle's delays only where a socket says that it is TCP's.
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self.guess: Callable[[Headers, str], str] = lambda _, address: address
         self.make_room: Callable[[], bool] = lambda: False
         self.clock: Callable[[], float] = monotonic
@@ -186,6 +187,8 @@ class Listener(socket.socket):
     def _judge(self, comer: Comer, *, over: bool) -> None:
         """Closes it, makes it ready, or has it wait. `over`: the other end says no more."""
         said = self._peek(comer)
+        if said is not None and self._heads.is_none(said):
+            said = None
         whole = said is not None and (self._watch is None or self._heads.is_whole(said))
         if said is not None and not whole and not over:
             if self._watch is not None and comer not in self._beginnings:
