@@ -60,14 +60,16 @@ def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) ->
     assert main(["allocate", *GENERATIONS, *words]) == Exit.OK
     shown = open_page(file.as_uri())
     assert shown.locator(".vessels .segment").count() > 3
-    assert "It stops nobody" in shown.locator(".detail").inner_text()
+    shown.locator(".detail").filter(has_text="It stops nobody").wait_for()
 
 
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
-    assert "language, vision could run here and want more" in shown.locator(".detail").inner_text()
+    detail = shown.locator(".detail")  # which is filled frames after the page is there
+    detail.filter(has_text="language, vision could run here and want more").wait_for()
     shown.get_by_role("button", name="20 machines · v[01-20]").press("Enter")
-    told = shown.locator(".detail").inner_text()
+    detail.filter(has_text="It stops robotics").wait_for()
+    told = detail.inner_text()
     assert "It stops robotics at share 0.3883" in told
     assert "640 cpu: robotics 640." in told
     assert "robotics could run here and wants more." in told
@@ -109,7 +111,7 @@ def test_machines_that_have_nothing_are_drawn(
     assert "can never run" in shown.locator(".shares").inner_text()
     shown.get_by_role("button", name="1 machine · m1").press("Enter")
     assert "No machine has" in shown.locator(".vessels").inner_text()
-    assert "m1" in shown.locator(".detail").inner_text()
+    shown.locator(".detail").filter(has_text="m1").wait_for()
 
 
 def test_long_names_are_broken_where_the_screen_ends(tmp_path: Path, open_page: Opened) -> None:
