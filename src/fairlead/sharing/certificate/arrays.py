@@ -211,6 +211,8 @@ def _doubles(amounts: Sequence[Sequence[Fraction]], columns: int) -> Floats:
 
 
 def _in_parts(amounts: Sequence[Sequence[Fraction]], parts: Sequence[int]) -> Whole:
+    """As in whole numbers of parts. The solver's side has the same of its own: nothing is shared
+    with what is checked."""
     found = np.zeros((len(amounts), len(parts)), dtype=object)
     for at, row in enumerate(amounts):
         for r, each in enumerate(row):
