@@ -45,8 +45,6 @@ class MachineState(IntEnum):
 
 
 class MachineChange(IntEnum):
-    """Transitions of a machine."""
-
     JOINED = 0
     DRAINED = 1
     BACK = 2  # the event MachineDrained with `back`

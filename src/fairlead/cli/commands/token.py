@@ -53,7 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Makes, lists or revokes tokens."""
     from fairlead.wire.tokens import Role, Tokens
 
     if args.action == "list":

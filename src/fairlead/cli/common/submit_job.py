@@ -181,7 +181,6 @@ def rename_jobs(written: WrittenJobs) -> WrittenJobs:
 
 
 def make_up_name(command: str) -> str:
-    """A name for the job of a command."""
     words = command.split()
     word = re.sub(r"[^\w.-]+", "-", Path(words[0]).name if words else "").strip("-.")
     return f"{word[:40] or 'job'}-{_make_up_ending()}"

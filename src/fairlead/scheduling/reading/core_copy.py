@@ -50,7 +50,6 @@ class FrozenCore:
         return sum(getattr(self._core.state, name).nbytes for name in FIELDS)
 
     def has(self, job: str) -> bool:
-        """Whether it knows a job of this name."""
         return job in self._core.ids.jobs
 
     @property

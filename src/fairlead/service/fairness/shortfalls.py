@@ -180,7 +180,6 @@ class Short:
 
     @property
     def shortfall(self) -> float:
-        """The share that it is short of."""
         return self.owed - self.has
 
 

@@ -18,7 +18,6 @@ class RefusedError(Exception):
 
 
 def refuse(wrong: Wrong, what: str, right: str = "", about: About = ()) -> NoReturn:
-    """Raises RefusedError with a sentence."""
     raise RefusedError(wrong, [Mistake(what, right, about=about)])
 
 

@@ -13,8 +13,6 @@ joined."""
 
 
 class MarkKind(Enum):
-    """The kind of change that a mark is of."""
-
     TASKS_STOPPED = "tasks_stopped"
     MACHINES_JOINED = "machines_joined"
     MACHINES_LEFT = "machines_left"
@@ -43,7 +41,6 @@ class Mark:
     last: int = 0
 
     def join(self, later: Mark) -> Mark:
-        """This and a later one as one mark."""
         return replace(
             self,
             tenant=self.tenant if self.tenant == later.tenant else None,

@@ -16,8 +16,6 @@ from fairlead.simulation.workload import Bools, Floats, Ints
 
 @dataclass
 class Job:
-    """A job that is there."""
-
     waiting: int
     next: int = 0  # the first task that was never launched
     paused: deque[tuple[int, int, int, int]] = field(default_factory=deque)

@@ -284,7 +284,6 @@ def _push(s: Handle, n: int, t: int, witness: int) -> None:
 
 @inner
 def _pop(s: Handle) -> None:
-    """Takes the first out of the heap."""
     w = s.header[0]
     w.heap -= 1
     last = s.front[w.heap]

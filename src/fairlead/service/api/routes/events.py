@@ -245,7 +245,6 @@ class _Reader:
         return told
 
     def _about(self, entry: Entry, there: Mapping[str, _Job]) -> _Job:
-        """The job that the entry is about."""
         name = _job(entry) or ""
         if name not in self._jobs and name in there:
             self._jobs[name] = there[name]

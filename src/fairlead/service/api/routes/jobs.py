@@ -225,7 +225,6 @@ def encode_submitted(
 
 
 def encode_cancelled(rows: Sequence[Row], changed: Container[int]) -> bytes:
-    """The same of a `Cancelled`."""
     jobs = [{**_plain(row), "changed": row.id in changed} for row in rows]
     return to_json({"schema": wire.Cancelled.model_fields["schema_"].default, "jobs": jobs})
 
@@ -243,7 +242,6 @@ def _plain(row: Row) -> Plain:
 
 
 def counts_of(counts: tuple[int, ...]) -> TaskCounts:
-    """The counts by their names."""
     return TaskCounts(**dict(zip(COUNTED, counts, strict=True)))
 
 
