@@ -21,16 +21,16 @@ from fairlead.wire.jobs import (
     JobDetail,
     JobRow,
     Jobs,
-    JobState,
     Submitted,
     Task,
     Tasks,
     TaskState,
 )
+from fairlead.wire.kinds import JobState, Role
 from fairlead.wire.machines import MachineDetail, MachineRow, Machines, MachineState
 from fairlead.wire.status import Ready, Version
 from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
-from fairlead.wire.tokens import MadeToken, Me, Role, SignIn, TokenRow, Tokens
+from fairlead.wire.tokens import MadeToken, Me, SignIn, TokenRow, Tokens
 
 BATCH = 1000
 """Jobs of one request of `submit_all`."""

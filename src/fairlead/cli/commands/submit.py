@@ -263,7 +263,7 @@ def wait_for_jobs(service: Client, names: Sequence[str], timeout: float | None) 
 def code_of(rows: Sequence[JobRow]) -> int:
     """The exit code that tells how the jobs ended: the worst of all."""
     from fairlead.client.waiting import OVER
-    from fairlead.wire.jobs import JobState
+    from fairlead.wire.kinds import JobState
 
     states = {row.state for row in rows}
     if JobState.FAILED in states:

@@ -53,7 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairlead.wire.tokens import Role, Tokens
+    from fairlead.wire.kinds import Role
+    from fairlead.wire.tokens import Tokens
 
     if args.action == "list":
         with service_of(args) as service:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from fairlead.model.errors import About, Mistake
-from fairlead.service.requests import Caller, Refused, Role, Wrong
+from fairlead.service.requests import Caller, Refused, Wrong
+from fairlead.wire.kinds import Role
 
 
 class RefusedError(Exception):

@@ -26,12 +26,13 @@ from fairlead.service.fairness.interface import Answered, JobShare
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import exact_of, measure
 from fairlead.service.records.book import Records
-from fairlead.service.records.jobs import JobRecord, JobState
+from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.lookup import display_name, display_names, find
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import Caller, JobKey
 from fairlead.service.why.expected_start import Start, expected_start
 from fairlead.service.why.remedies import Change, smallest_changes
+from fairlead.wire.kinds import JobState
 
 SECOND = 1_000_000
 

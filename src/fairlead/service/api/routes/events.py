@@ -23,9 +23,10 @@ from fairlead.service.api.visibility import as_seen
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import display_name_of
 from fairlead.service.records.names import LONGEST_FULL
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, Events, ServerEvent
+from fairlead.wire.kinds import Role
 
 KINDS = {kind.value: kind for kind in EventKind}
 

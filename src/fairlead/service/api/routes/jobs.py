@@ -36,16 +36,8 @@ from fairlead.service.requests import (
 )
 from fairlead.wire import jobs as wire
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.jobs import (
-    KEY_HEADER,
-    Grow,
-    JobDetail,
-    JobRow,
-    Jobs,
-    JobState,
-    Submitted,
-    TaskCounts,
-)
+from fairlead.wire.jobs import KEY_HEADER, Grow, JobDetail, JobRow, Jobs, Submitted, TaskCounts
+from fairlead.wire.kinds import JobState
 
 LONGEST_KEY = 255
 SCHEMA = Jobs.model_fields["schema_"].default

@@ -11,7 +11,7 @@ from threading import Lock
 
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
-from fairlead.service.requests import Role
+from fairlead.wire.kinds import Role
 
 CHUNK = 100
 """Entries that are handed out at once."""
