@@ -71,9 +71,6 @@ def test_every_task_of_a_study_is_run_once(kind: Kind) -> None:
     for moment in kept.samples:
         assert (moment.free >= 0).all()
         assert int(moment.held.sum()) == 40 - int(moment.free.sum())
-        assert (
-            np.bincount(moment.pair_job, moment.pair_tasks, len(moment.job)) == moment.held
-        ).all()
 
 
 @pytest.mark.parametrize("kind", [Kind.RESTRICTED, Kind.PERIODIC, Kind.PREEMPTION])

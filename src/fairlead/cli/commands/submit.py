@@ -207,8 +207,7 @@ def submit_jobs(
     """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
     ServiceError, and InputError for what the service finds wrong; where some of very many were
     accepted, a remark says how to go on."""
-    from fairlead.client.batches import batches
-    from fairlead.client.client import BATCH, new_key
+    from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import RefusedError, ServiceError
     from fairlead.model.plain import plain_job
 

@@ -192,8 +192,7 @@ def _make_up_ending() -> str:
 
 def _folder(args: argparse.Namespace) -> str | None:
     """The folder it runs in, as an absolute path, since the service stands elsewhere."""
-    from fairlead.client.loopback import loopback
-    from fairlead.client.places import find_place
+    from fairlead.client.places import find_place, loopback
 
     if args.cwd is not None:
         return str(Path(args.cwd).absolute())

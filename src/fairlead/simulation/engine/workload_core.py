@@ -13,7 +13,7 @@ from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.scheduling.kernels.memory.state import Ints, Words
 from fairlead.scheduling.kernels.memory.tables import NONE, Full
 from fairlead.scheduling.kernels.search.signature import signatures
-from fairlead.scheduling.placement.registry import DEFAULT, find
+from fairlead.scheduling.placement.registry import DEFAULT
 from fairlead.scheduling.preemption.guarantees import named
 from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state import slots
@@ -42,11 +42,6 @@ def policy_named(policy: str) -> str:
     if slots.named(policy):
         return slots.canonical(policy)
     return Scaler(policy, (), np.zeros(0, np.int64)).spec
-
-
-def placement_named(placement: str | None) -> str:
-    """The rule's name. Raises InputError where there is no such rule."""
-    return find(placement or DEFAULT).name
 
 
 class WorkloadCore(SlotCore):
