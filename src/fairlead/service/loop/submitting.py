@@ -54,7 +54,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
             refuse(Wrong.INPUT, "the key is empty or too long", f"use 1 to {LONGEST_KEY} letters")
         asked = _hash(jobs)
         owner = step.records.key_owner(caller.token, request.key)
-        before = step.keys.get(owner) or step.records.keys.get(owner)
+        before = _find_key(step, owner)
         if before is not None:
             return _again(step, before, asked, request.key, jobs)
         _check_keys(step, limits, owner, jobs)
@@ -175,6 +175,10 @@ def _strangers(step: Step, jobs: Iterable[Job], caller: Caller) -> list[Mistake]
 def _hash(jobs: tuple[Job, ...]) -> str:
     text = to_text({"jobs": [plain_job(job) for job in jobs]})
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _find_key(step: Step, owner: KeyOwner) -> KeyRecord | None:
+    return step.keys.get(owner) or step.records.keys.get(owner)
 
 
 def _check_keys(step: Step, limits: Limits, owner: KeyOwner, jobs: tuple[Job, ...]) -> None:
