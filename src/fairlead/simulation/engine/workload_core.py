@@ -14,7 +14,7 @@ from fairlead.scheduling.kernels.memory.state import Ints, Words
 from fairlead.scheduling.kernels.memory.tables import NONE, Full
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.placement.registry import DEFAULT
-from fairlead.scheduling.preemption.guarantees import named
+from fairlead.scheduling.preemption.guarantees import by_name
 from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state import slots
 from fairlead.scheduling.state.distinct_rows import alike
@@ -39,7 +39,7 @@ ON_MACHINE = 16
 
 def policy_named(policy: str) -> str:
     """The policy's one canonical form. Raises InputError where no run can be led by it."""
-    if slots.named(policy):
+    if slots.is_named(policy):
         return slots.canonical(policy)
     return Scaler(policy, (), np.zeros(0, np.int64)).spec
 
@@ -226,7 +226,7 @@ class WorkloadCore(SlotCore):
             advice_changed(self.book, advice)
             yield advice
         if self.stopping is not None:
-            guarantees = GuaranteesChanged(moment.time, named(jobs, guarantees_of(exact, now)))
+            guarantees = GuaranteesChanged(moment.time, by_name(jobs, guarantees_of(exact, now)))
             self.stopping.set_guarantees(self.book, guarantees)
             yield guarantees
         self.book.ids.jobs = {}

@@ -164,7 +164,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
                 await asyncio.sleep(sent + APART * context.api.streams[context.who] - clock())
                 continue
             at = entries[-1].seq
-            text = await reader.told(entries)
+            text = await reader.to_stream(entries)
             if text is None:
                 return
             if text:
@@ -195,7 +195,7 @@ class _Reader:
         self._visit = context
         self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
-    async def told(self, entries: Sequence[Entry]) -> bytes | None:
+    async def to_stream(self, entries: Sequence[Entry]) -> bytes | None:
         """The events of these entries, as a stream tells them; made once for an audience. None:
         nobody answers any more."""
         frames = self._visit.api.feed.frames(_audience(self._visit))
