@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from fairlead.client.errors import NotAllowedError
-from fairlead.client.places import loopback
+from fairlead.client.loopback import loopback
 from fairlead.model.errors import FairleadError
 from fairlead.version import __version__
 

@@ -182,12 +182,6 @@ def _config(path: Path) -> dict[str, str]:
     return settings
 
 
-def loopback(url: str) -> bool:
-    """Whether the address is of this machine itself."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def trust(place: Place) -> ssl.SSLContext | bool:
     """The certificates that are believed. Without TLS nothing is loaded: that takes long."""
     if all(url.startswith("http:") for url in (place.url, *place.others)):

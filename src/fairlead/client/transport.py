@@ -26,7 +26,8 @@ from fairlead.client.errors import (
     UnreachableError,
 )
 from fairlead.client.leader import find_leader
-from fairlead.client.places import Place, loopback, trust
+from fairlead.client.loopback import loopback
+from fairlead.client.places import Place, trust
 from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire

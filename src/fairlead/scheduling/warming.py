@@ -16,7 +16,7 @@ from fairlead.scheduling.events import Event
 from fairlead.scheduling.kernels.memory.compiling import report_compiling
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 
 
@@ -35,7 +35,7 @@ def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
         _stop_for_guarantee(_core(placement))
         _hear_of_placed(_core(ELSEWHERE))
         # The core goes on under another policy, as after a start with other settings.
-        changed(core, 12, "drf", core.placement.name, core.options).decide()
+        reconfigure(core, 12, "drf", core.placement.name, core.options).decide()
 
 
 def warm_events() -> None:

@@ -231,7 +231,7 @@ def submit_jobs(
                 f" --key {key} goes on there"
             )
         if isinstance(error, RefusedError):
-            raise written.placed(error.mistakes) from error
+            raise written.with_places(error.mistakes) from error
         raise
     return accepted, warnings
 

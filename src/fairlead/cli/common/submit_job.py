@@ -47,7 +47,7 @@ class WrittenJobs:
     jobs: tuple[Job, ...]
     place: Callable[[About], Place | None]
 
-    def placed(self, mistakes: Iterable[Mistake]) -> InputError:
+    def with_places(self, mistakes: Iterable[Mistake]) -> InputError:
         """The service's remarks on them, with its places, in their order."""
         found = [replace(each, place=each.place or self.place(each.about)) for each in mistakes]
         names = {job.name: number for number, job in enumerate(self.jobs)}
@@ -192,7 +192,8 @@ def _make_up_ending() -> str:
 
 def _folder(args: argparse.Namespace) -> str | None:
     """The folder it runs in, as an absolute path, since the service stands elsewhere."""
-    from fairlead.client.places import find_place, loopback
+    from fairlead.client.loopback import loopback
+    from fairlead.client.places import find_place
 
     if args.cwd is not None:
         return str(Path(args.cwd).absolute())
