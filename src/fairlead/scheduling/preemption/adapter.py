@@ -65,7 +65,7 @@ class Stopping:
             book.now,
             self._standing(book).get,
             by_seq,
-            lambda pledged: held(book, pledged),
+            lambda pledged: collect_held(book, pledged),
         )
         for m in orders.released:
             release(state.handle, m)
@@ -120,7 +120,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
     mix(book.state.handle, word_of(list(event.guarantees.items())))
 
 
-def held(book: Book, pledged: Mapping[int, int] | None) -> Held:
+def collect_held(book: Book, pledged: Mapping[int, int] | None) -> Held:
     """What `Preemption` asks for: the tasks held on the machines that are pledged, or on all. Its
     time grows with what is there, so a pledge that stands is not paid for by all jobs."""
     state = book.state
