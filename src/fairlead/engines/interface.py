@@ -93,8 +93,6 @@ class Assignment:
 
 
 class Health(Enum):
-    """A node's health."""
-
     READY = "ready"
     TROUBLED = "troubled"  # it is there, and should get nothing new: it failed or does not answer
     DRAINING = "draining"  # whose cluster it is gives it nothing new; what runs there goes on

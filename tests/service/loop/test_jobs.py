@@ -12,7 +12,6 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.records import fold_ends
 from fairlead.service.records.dump import load, take
-from fairlead.service.records.jobs import JobState
 from fairlead.service.records.people import KeyTotals
 from fairlead.service.records.sizes import job_bytes
 from fairlead.service.requests import (
@@ -25,11 +24,11 @@ from fairlead.service.requests import (
     PutTenant,
     Refused,
     RevokeToken,
-    Role,
     SubmitJobs,
     Wrong,
 )
 from fairlead.service.settings import Limits, Retention, Settings
+from fairlead.wire.kinds import JobState, Role
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 

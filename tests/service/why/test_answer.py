@@ -10,10 +10,10 @@ from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.fairness.interface import JobShare
-from fairlead.service.records.jobs import JobState
 from fairlead.service.why.answer import Fair
 from fairlead.service.why.remedies import ChangeKind
 from fairlead.service.why.to_wire import to_wire
+from fairlead.wire.kinds import JobState
 from tests.engines.world import Fate
 from tests.service.fairness.live import SECOND, Live, runs
 

@@ -26,12 +26,10 @@ Tree = dict[str, Any]
 
 
 def plain_attempt(attempt: Attempt) -> list[int]:
-    """An attempt as three numbers."""
     return [attempt.job, attempt.task, attempt.number]
 
 
 def attempt_of(tree: list[int]) -> Attempt:
-    """The attempt of three numbers."""
     job, task, number = tree
     return Attempt(job, task, number)
 
@@ -64,7 +62,6 @@ def plain_assignment(assignment: Assignment) -> Tree:
 
 
 def assignment_of(tree: Tree, call: str | None = None) -> Assignment:
-    """The assignment of a tree, with its call."""
     command = tree.get("command")
     limit = tree.get("time_limit")
     return Assignment(

@@ -179,7 +179,6 @@ def _add(router: APIRouter, route: Route) -> None:
 
 
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
-    """The answers of a route, by status."""
     good: dict[str, Any] = {"description": route.summary}
     if route.answer is not None:
         good["content"] = {route.media: {"schema": _ref(route.answer)}}
@@ -203,7 +202,6 @@ def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
 
 
 def _codes(route: Route) -> list[int]:
-    """Every way in which the route refuses."""
     kinds = [ErrorKind.BAD_REQUEST, ErrorKind.INVALID, ErrorKind.TOO_MANY]
     kinds += [ErrorKind.INTERNAL, ErrorKind.UNAVAILABLE]
     if route.access is not Access.PUBLIC or route.path == "/v1/session":

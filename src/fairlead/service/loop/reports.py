@@ -91,7 +91,6 @@ def retries_of(job: Job, lost: bool) -> int:
 
 
 def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
-    """The end as the records know it."""
     common = {
         "id": job.id,
         "attempt": report.attempt.number,

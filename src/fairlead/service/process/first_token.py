@@ -8,8 +8,9 @@ from typing import Protocol
 
 from fairlead.service.api.request_context import Api
 from fairlead.service.api.service_view import Entrance, ServiceView
-from fairlead.service.requests import Caller, Done, MakeToken, Role
+from fairlead.service.requests import Caller, Done, MakeToken
 from fairlead.service.tokens import FIRST, make
+from fairlead.wire.kinds import Role
 
 
 class Kept(Protocol):

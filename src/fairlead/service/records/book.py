@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fairlead.engines.interface import Attempt
@@ -118,12 +117,6 @@ class Records:
     def attempts(self, job: JobRecord, number: int) -> tuple[AttemptRecord, ...]:
         """The attempts at a task before its last one, oldest first, the last few of them."""
         return tuple((job.past or {}).get(number, ()))
-
-    def held(self) -> Iterator[tuple[JobRecord, int, int]]:
-        """Job, task and attempt of every task that is on a machine."""
-        for machine in self.machines.values():
-            for (job, task), attempt in machine.held.items():
-                yield self.jobs[job], task, attempt
 
     def attempts_held(self, job: JobRecord) -> list[Attempt]:
         if not job.held:

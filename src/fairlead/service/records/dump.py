@@ -17,7 +17,7 @@ from fairlead.model.plain import Plain, machine_of, plain_machine, plain_tenant,
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.marks import Mark, MarkKind, Marks
+from fairlead.service.records.marks import Mark, Marks
 from fairlead.service.records.names import Names
 from fairlead.service.records.people import (
     KeyOwner,
@@ -30,7 +30,7 @@ from fairlead.service.records.people import (
 )
 from fairlead.service.records.sizes import attempt_bytes, key_bytes, why_bytes
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
-from fairlead.service.requests import Role
+from fairlead.wire.kinds import MarkKind, Role
 
 VERSION = 8
 

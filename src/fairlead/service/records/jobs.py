@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from fairlead.model.job import Job
 from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.records.sizes import job_bytes
 from fairlead.service.records.tasks import AttemptRecord
+from fairlead.wire.kinds import JobState
 
 Pieces = tuple[tuple[str, int], ...]
-
-
-class JobState(Enum):
-    """A job's state, derived from its counts."""
-
-    PENDING = "pending"  # nothing of it is on a machine, and it is not over
-    RUNNING = "running"
-    FINISHED = "finished"  # all tasks ended well
-    FAILED = "failed"  # it is over, and a task failed or it was rejected
-    CANCELLED = "cancelled"  # it was cancelled; what it held may still be stopping
 
 
 _NO_COUNTS = (0,) * len(TaskState)

@@ -110,7 +110,6 @@ class Telemetry:
         self._put(Happened(entries, self._leads()))
 
     def answered(self, request: RequestAnswered) -> None:
-        """A request was answered."""
         self._put(request)
 
     async def watch_waiting(self, door: Door) -> None:

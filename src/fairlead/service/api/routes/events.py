@@ -23,9 +23,10 @@ from fairlead.service.api.visibility import as_seen
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import display_name_of
 from fairlead.service.records.names import LONGEST_FULL
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, Events, ServerEvent
+from fairlead.wire.kinds import Role
 
 KINDS = {kind.value: kind for kind in EventKind}
 
@@ -163,7 +164,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
                 await asyncio.sleep(sent + APART * context.api.streams[context.who] - clock())
                 continue
             at = entries[-1].seq
-            text = await reader.told(entries)
+            text = await reader.to_stream(entries)
             if text is None:
                 return
             if text:
@@ -194,7 +195,7 @@ class _Reader:
         self._visit = context
         self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
-    async def told(self, entries: Sequence[Entry]) -> bytes | None:
+    async def to_stream(self, entries: Sequence[Entry]) -> bytes | None:
         """The events of these entries, as a stream tells them; made once for an audience. None:
         nobody answers any more."""
         frames = self._visit.api.feed.frames(_audience(self._visit))
@@ -245,7 +246,6 @@ class _Reader:
         return told
 
     def _about(self, entry: Entry, there: Mapping[str, _Job]) -> _Job:
-        """The job that the entry is about."""
         name = _job(entry) or ""
         if name not in self._jobs and name in there:
             self._jobs[name] = there[name]
