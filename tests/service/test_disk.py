@@ -18,7 +18,7 @@ import pytest
 
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 from tests.cli.live.place import Served, serving, start
 
 CLUSTER = """\

@@ -123,8 +123,10 @@ def limit_outputs(engine: LimitsOutputs, records: Records, most: int, kept: int)
     """Has the outputs of what runs cut where those of a tenant's unfinished jobs are more than so
     many bytes. `kept`: of one attempt at most. Raises EngineError."""
     running: dict[str, list[Attempt]] = {}
-    for job, task, number in records.held():
-        running.setdefault(job.tenant, []).append(Attempt(job.id, task, number))
+    for machine in records.machines.values():
+        for (job, task), number in machine.held.items():
+            attempts = running.setdefault(records.jobs[job].tenant, [])
+            attempts.append(Attempt(job, task, number))
     for tenant, attempts in running.items():
         has = room(records, tenant, most)
         if len(attempts) * kept > has:  # else they cannot have written as much
