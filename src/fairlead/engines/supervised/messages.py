@@ -56,6 +56,8 @@ def plain_assignment(assignment: Assignment) -> Tree:
         tree["pieces"] = [list(piece) for piece in assignment.pieces]
     if assignment.user is not None:
         tree["user"] = assignment.user
+    if assignment.room is not None:
+        tree["room"] = assignment.room
     return tree
 
 
@@ -75,6 +77,7 @@ def assignment_of(tree: Tree, call: str | None = None) -> Assignment:
         time_limit=None if limit is None else Fraction(limit),
         pieces=tuple((resource, index) for resource, index in tree.get("pieces", ())),
         user=tree.get("user"),
+        room=tree.get("room"),
     )
 
 
@@ -106,9 +109,10 @@ def plain_report(report: Report) -> Tree:
         case Ended():
             tree |= {"is": "ended", "cause": report.cause.value, "code": report.code}
             tree |= {"time": report.time, "started": report.started, "message": report.message}
+            tree["output"] = report.output
         case Lost():
             tree |= {"is": "lost", "started": report.started, "why": report.why}
-            tree["machine_at_fault"] = report.machine_at_fault
+            tree |= {"machine_at_fault": report.machine_at_fault, "output": report.output}
     return tree
 
 
@@ -124,8 +128,10 @@ def report_of(tree: Tree) -> Report:
             tree["time"],
             tree["started"],
             tree["message"],
+            tree.get("output", 0),  # a launcher of before does not say it
         )
-    return Lost(attempt, tree["started"], tree["why"], tree["machine_at_fault"])
+    why, at_fault = tree["why"], tree["machine_at_fault"]
+    return Lost(attempt, tree["started"], why, at_fault, tree.get("output", 0))
 
 
 def plain_node(node: Node) -> Tree:

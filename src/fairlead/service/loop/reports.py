@@ -98,6 +98,8 @@ def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> 
         "retry": retry,
         "given_up": False,
     }
+    if report.output:
+        common["output"] = report.output
     if isinstance(report, Ended):
         return common | {
             "cause": report.cause.value,
