@@ -279,7 +279,6 @@ def draw_lie(scene: Scene, liar: Liar, draw: np.random.Generator) -> Job:
 
 
 def lie_of(*claims: tuple[Liar, Job], tenants: tuple[Tenant, ...] = ()) -> Lie:
-    """These tenants claim these jobs."""
     return Lie(
         tuple(liar.tenant for liar, _ in claims), tuple(claim for _, claim in claims), tenants
     )

@@ -86,6 +86,7 @@ class Supervisor:
 
     def finish(self, task: Task, over: Ended | Lost) -> None:
         """An attempt is over, and nothing of it runs any more."""
+        over = replace(over, output=self._records.written(task.attempt))
         task.phase, task.over = Phase.OVER, over
         self._clearing.pop(task.attempt, None)
         if task.silent:
@@ -102,9 +103,9 @@ class Supervisor:
 
     def _after_all(self, task: Task, over: Lost) -> Ended | Lost:
         if task.stopping is None:
-            return Lost(over.attempt, True, over.why, over.machine_at_fault)
-        now = max(time.time_ns() // 1000, task.time)
-        return Ended(over.attempt, task.stopping, signal.SIGTERM, now, task.time, over.why)
+            return replace(over, started=True)
+        now, output = max(time.time_ns() // 1000, task.time), over.output
+        return Ended(over.attempt, task.stopping, signal.SIGTERM, now, task.time, over.why, output)
 
     def adopt(self, task: Task, claim: Claim) -> None:
         """An attempt's shim, which is no child of ours, runs: say so, and watch it."""

@@ -59,7 +59,7 @@ class Stopping:
             book.now,
             self._standing(book).get,
             by_seq,
-            lambda machines: held(book, machines),
+            lambda machines: collect_held(book, machines),
         )
         for m in orders.released:
             release(state.handle, m)
@@ -114,7 +114,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
     mix(book.state.handle, word_of(list(event.guarantees.items())))
 
 
-def held(book: Book, only: Sequence[int] | None) -> Held:
+def collect_held(book: Book, only: Sequence[int] | None) -> Held:
     """The tasks held, on these machines or on all, as `Preemption` asks for it."""
     state = book.state
     header = state.header[0]

@@ -277,7 +277,6 @@ class Book:
         return len(self.terms_of_all(chain(present, jobs)))
 
     def terms_of_all(self, jobs: Iterable[Job]) -> set[Term]:
-        """The different terms of these jobs."""
         return {term for job in jobs for each in self.terms_of(job) for term in each}
 
     def refresh(self) -> None:

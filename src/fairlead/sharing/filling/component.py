@@ -40,7 +40,6 @@ class Settled:
     tight: tuple[Row, ...]
 
     def about(self, groups: Ints, classes: Ints) -> Settled:
-        """The part of it that is about these."""
         own, there = set(groups.tolist()), set(classes.tolist())
 
         def about(rows: Iterable[Row]) -> tuple[Row, ...]:
