@@ -185,7 +185,7 @@ def hold(outcome: Outcome) -> Held:
     shares = [placed[name] for name in seen.names]
     pooled = not outcome.whole and any(share.placements is None for share in shares)
     pooled_away = pooled
-    classes = seen.all_kinds() if pooled else seen.classes(allocation.classes)
+    classes = seen.all_kinds if pooled else seen.classes(allocation.classes)
     total = np.array([share.tasks for share in shares], dtype=float)
     drawn: tuple[Drawn, ...] = ()
     units = (1,) * len(seen.resources)

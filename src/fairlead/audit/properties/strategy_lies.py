@@ -69,7 +69,7 @@ def scene_of(outcome: Outcome) -> Scene:
     spread."""
     given = outcome.input
     seen = see(given.cluster, given.jobs)
-    kinds = seen.all_kinds()
+    kinds = seen.all_kinds
     price = _prices(outcome, seen)
     tenants = {tenant.name: tenant for tenant in given.cluster.tenants}
     members: list[list[str]] = [[] for _ in seen.kinds]

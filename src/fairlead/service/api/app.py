@@ -80,7 +80,7 @@ _KINDS = {status: kind for kind, status in STATUS.items()}
 
 
 def application(
-    door: Entrance,
+    mailbox: Entrance,
     settings: ApiSettings | None = None,
     *,
     no_auth: bool = False,
@@ -110,7 +110,7 @@ def application(
 
         people = People(sign_in, clock, wall or wall_clock, say_issuer)
     api = Api(
-        door,
+        mailbox,
         chosen,
         clock,
         no_auth=no_auth,

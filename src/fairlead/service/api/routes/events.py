@@ -192,13 +192,13 @@ class _Reader:
     again, as that of another tenant's job: each entry is told as of the job that it was about."""
 
     def __init__(self, context: RequestContext) -> None:
-        self._visit = context
+        self._context = context
         self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
     async def to_stream(self, entries: Sequence[Entry]) -> bytes | None:
         """The events of these entries, as a stream tells them; made once for an audience. None:
         nobody answers any more."""
-        frames = self._visit.api.feed.frames(_audience(self._visit))
+        frames = self._context.api.feed.frames(_audience(self._context))
         shown = [entry for entry in entries if entry.kind in KINDS]
         told = {entry.seq: frames[entry.seq] for entry in shown if entry.seq in frames}
         for entry in shown:
@@ -228,8 +228,8 @@ class _Reader:
         there: dict[str, _Job] = {}
         submitted: dict[int, _Job] = {}
         if new or missing:
-            caller = self._visit.caller
-            found = await self._visit.read_on(lambda view: _names_of(view, caller, missing, new))
+            caller = self._context.caller
+            found = await self._context.read_on(lambda view: _names_of(view, caller, missing, new))
             if found is None:
                 return None
             there, submitted = found
@@ -251,7 +251,7 @@ class _Reader:
             self._jobs[name] = there[name]
         found = self._jobs.get(name)
         if found is None or entry.seq < found.since:  # one that is forgotten since
-            return _Job(name, None, self._visit.caller.role is Role.ADMIN)
+            return _Job(name, None, self._context.caller.role is Role.ADMIN)
         return found
 
     def _event(self, entry: Entry, job: _Job | None) -> ServerEvent:
@@ -269,7 +269,7 @@ class _Reader:
             cause=_text(body.get("cause")),
             code=body.get("code"),
         )
-        return as_seen(event, self._visit.caller, own=job is not None and job.mine)
+        return as_seen(event, self._context.caller, own=job is not None and job.mine)
 
 
 def _line(kind: str, seq: int, data: str) -> bytes:
