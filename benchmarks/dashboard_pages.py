@@ -27,7 +27,7 @@ from fairlead.client.client import Client
 from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.streams.standing import Standing, take_standing
 from fairlead.service.requests import Caller
-from fairlead.wire.tokens import Role
+from fairlead.wire.kinds import Role
 from tests.service.fairness.at_once import AtOnce
 
 ROOT = Path(__file__).resolve().parent.parent

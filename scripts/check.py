@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from scripts.times import grown
 
@@ -205,16 +206,17 @@ def chosen_steps(asked: argparse.Namespace, extra: list[str], left_out: Path) ->
     return chosen
 
 
-def search(words: Sequence[str]) -> int:
-    """Runs the search, which has arguments of its own and is no step of the gate."""
-    command = (sys.executable, "-m", "tests.search", *words)
-    return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+def search(words: Sequence[str]) -> NoReturn:
+    """Becomes the search, which has arguments of its own and is no step of the gate: who ends this
+    process ends the search."""
+    os.chdir(ROOT)
+    os.execve(sys.executable, [sys.executable, "-m", "tests.search", *words], environment())
 
 
 def main() -> int:
     """Runs what was asked for; 0 if all of it passed."""
     if sys.argv[1:2] == ["search"]:
-        return search(sys.argv[2:])
+        search(sys.argv[2:])
     asked, extra = arguments(sys.argv[1:])
     if asked.fix:
         repair()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 OBJECTS = 20_000
@@ -10,9 +11,18 @@ OBJECTS = 20_000
 700 it would look at them 400 times, a fifth of the start of a service."""
 
 
+THREADS = "OPENBLAS_NUM_THREADS"
+"""The variable by which NumPy's library knows how many threads to have."""
+
+
 def main() -> int:
     """Runs the command line and returns its exit code, also while it is still being imported."""
     gc.set_threshold(OBJECTS)
+    if THREADS not in os.environ:
+        # All products are on one thread (`sharing/numbers/threads.py`); those that wait for more of
+        # them turn round for 30 ms each, one less than there are cores. The processes of a command
+        # inherit this, and commands of users do not: it is not in `os.environ`.
+        os.putenv(THREADS, "1")
     try:
         # Within the try: most of the first moments are imports, and Ctrl-C may come there too.
         from fairlead.cli.main import main as run

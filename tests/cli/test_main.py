@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.__main__ import THREADS
 from fairlead.cli.commands import allocate as allocate_command
 from fairlead.cli.main import COMMANDS, Exit, main
 from fairlead.model.errors import CertificateError, SolverError
 from fairlead.version import __version__
+from tests.surroundings import without_service
 from tests.transcripts import EXAMPLES
+from tests.zygote.forked import finished
 
 FIGURE_4 = str(EXAMPLES / "tsf-figure-4")
 GENERATIONS = str(EXAMPLES / "gpu-generations")
@@ -55,6 +58,27 @@ def test_every_command_has_help_with_an_example(
     assert f"fairlead {command}" in first.partition("options:")[2] or command == "policies"
     assert main(["help", command]) == Exit.OK
     assert capsys.readouterr().out == first
+
+
+BEGUN = """
+import os, subprocess, sys
+from fairlead.__main__ import main
+sys.argv[1:] = ["--version"]
+main()
+asked = ["sh", "-c", "echo ${OPENBLAS_NUM_THREADS-none}"]
+subprocess.run(asked)
+subprocess.run(asked, env=dict(os.environ))
+"""
+
+
+@pytest.mark.parametrize(("set_before", "seen"), [(None, "1\nnone"), ("3", "3\n3")])
+def test_its_processes_make_no_threads_that_nobody_needs_and_users_commands_are_told_nothing(
+    set_before: str | None, seen: str, tmp_path: Path
+) -> None:
+    variables = {name: value for name, value in without_service().items() if name != THREADS}
+    variables |= {} if set_before is None else {THREADS: set_before}
+    run = finished(["-c", BEGUN], tmp_path, variables)
+    assert (run.stdout, run.stderr) == (f"fairlead {__version__}\n{seen}\n", "")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from fairlead.client import (
 from fairlead.client.stream import Heard, events_of
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
-from fairlead.wire.tokens import Role
+from fairlead.wire.kinds import Role
 from tests.client.answering import Answer, Asked, answering
 
 JOB = Job("a", {"cpu": 1}, tasks=1, command="true")

@@ -10,7 +10,7 @@ import pytest
 from fairlead.client.client import Client
 from fairlead.client.errors import RefusedError
 from fairlead.client.waiting import wait_for
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 from tests.client.answering import Answer, Asked, answering
 
 FOLLOWS = {"Fairlead-Age": "1.500"}

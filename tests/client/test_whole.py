@@ -12,9 +12,9 @@ import pytest
 import fairlead.client
 from fairlead.client import Client, ServiceError
 from fairlead.model.job import Job
+from fairlead.wire.kinds import Role
 from fairlead.wire.route import Route
 from fairlead.wire.routes import ROUTES
-from fairlead.wire.tokens import Role
 from tests.client.answering import Answer, answering
 from tests.transcripts import ROOT
 

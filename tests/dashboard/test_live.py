@@ -15,8 +15,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 from fairlead.client import Client
 from fairlead.dashboard.page import FOLDER
 from fairlead.wire.events import EventKind
-from fairlead.wire.fairness import MarkKind
-from fairlead.wire.tokens import Role
+from fairlead.wire.kinds import MarkKind, Role
 from tests.cli.live.place import Served, environment, serving, until
 from tests.dashboard.eyes import WIDTHS, barred, widest
 from tests.ports import kept_port

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
-from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Health, Lost, Node
+from fairlead.engines.interface import (
+    MOST_OUTPUT,
+    Assignment,
+    Attempt,
+    Cause,
+    Ended,
+    Health,
+    Lost,
+    Node,
+)
 from fairlead.model.machine import Machine
 from fairlead.model.values import FrozenMap
 
@@ -267,7 +276,9 @@ class World:
         self.started += 1
         self._running.setdefault(machine, {})[attempt] = task
         if task.fate.out or task.fate.err:
-            self.outputs[attempt] = (task.fate.out, task.fate.err)
+            most = task.assignment.most_output(MOST_OUTPUT)
+            out = task.fate.out[:most]
+            self.outputs[attempt] = (out, task.fate.err[: most - len(out)])
         if task.fate.duration is not None:
             task.ends = task.starts + task.fate.duration
         limit = task.assignment.time_limit
@@ -289,7 +300,7 @@ class World:
 
     def _end(self, task: Task, over: Ended | Lost) -> None:
         attempt, machine = task.assignment.attempt, task.assignment.machine
-        task.over = over
+        task.over = replace(over, output=sum(map(len, self.outputs.get(attempt, ()))))
         self._running.get(machine, {}).pop(attempt, None)
         if self.record is not None:
             self.record.append((self.clock(), Happening.ENDED, attempt))

@@ -13,7 +13,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.scheduling.advice.ranking import ranks
 from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
-from fairlead.scheduling.preemption.guarantees import named
+from fairlead.scheduling.preemption.guarantees import by_name
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.numbers.amounts import Whole, nearest
@@ -83,7 +83,7 @@ def guarantee(
     if not cluster.machines or not jobs:
         return GuaranteesChanged(time)
     exact = exact_shares(cluster, jobs, policy)
-    return GuaranteesChanged(time, named(exact.problem.job_names, rounded_down(exact.tasks)))
+    return GuaranteesChanged(time, by_name(exact.problem.job_names, rounded_down(exact.tasks)))
 
 
 def advise(

@@ -18,7 +18,7 @@ from fairlead.scheduling.dump import dump, load
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import ELSEWHERE
 from fairlead.scheduling.reading.lookup import next_task, task_state
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.transitions import TaskState
 from tests.scheduling.draw import draw
@@ -103,11 +103,11 @@ def test_it_goes_on_as_a_core_that_places_and_back() -> None:
     core.handle(events.JobSubmitted(2, Job("k", {"cpu": 3}, tasks=2)))
     for task in range(2):
         core.handle(events.TaskPlaced(3, "j", task, "m"))
-    other = changed(core, 4, "tsf", "first-fit", Options(reserve_after=None))
+    other = reconfigure(core, 4, "tsf", "first-fit", Options(reserve_after=None))
     assert other.decide() == []
     said = [each for task in range(2) for each in other.handle(events.TaskFinished(5, "j", task))]
     assert [each.job for each in said if isinstance(each, Launch)] == ["k"]
-    back = changed(other, 6, "tsf", ELSEWHERE, Options())
+    back = reconfigure(other, 6, "tsf", ELSEWHERE, Options())
     assert back.handle(events.TaskFinished(7, "k", 0)) == []
     assert load(dump(back)).digest() == back.digest()
 

@@ -19,7 +19,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch, Stop
 from fairlead.scheduling.dump import dump, load
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 from tests.reference.online import Decider
 from tests.reference.online_scales import rounded_scales
@@ -73,7 +73,7 @@ def test_a_changed_core_decides_as_the_reference_under_what_it_was_changed_to(
                 time = core.now + random.choice((0, SECOND))
                 time = min(time, instant[0].time if instant else time)
                 options = Options(reserve_after=later.reserve_after)
-                core = changed(core, time, later.policy, later.placement, options)
+                core = reconfigure(core, time, later.policy, later.placement, options)
                 reference = switched(reference, later)
                 reference.world.now = time
                 core.checked = True
@@ -106,7 +106,7 @@ def busy() -> Core:
 def test_all_that_is_known_stays_and_the_first_core_is_untouched() -> None:
     core = busy()
     before = core.digest()
-    new = changed(core, 5, "drfh", "worst-fit", Options(reserve_after=None))
+    new = reconfigure(core, 5, "drfh", "worst-fit", Options(reserve_after=None))
     assert core.digest() == before != new.digest()
     assert vars(new.ids) == vars(core.ids)
     for name in ("number", "state", "machine", "attempt", "launched", "job"):
@@ -121,11 +121,11 @@ def test_all_that_is_known_stays_and_the_first_core_is_untouched() -> None:
 
 def test_the_same_change_gives_the_same_digest_also_of_a_core_that_was_loaded() -> None:
     def told(core: Core) -> str:
-        return changed(core, 9, "fifo", "first-fit", Options()).digest()
+        return reconfigure(core, 9, "fifo", "first-fit", Options()).digest()
 
     assert told(busy()) == told(load(dump(busy())))
-    new = changed(busy(), 9, "fifo", "first-fit", Options())
-    assert new.digest() != changed(busy(), 9, "fifo", "best-fit", Options()).digest()
+    new = reconfigure(busy(), 9, "fifo", "first-fit", Options())
+    assert new.digest() != reconfigure(busy(), 9, "fifo", "best-fit", Options()).digest()
     new.decide()
     assert load(dump(new)).digest() == new.digest()
 
@@ -138,12 +138,12 @@ def test_pledges_end_and_are_made_again_only_where_the_options_say_so() -> None:
     assert stops
     assert all(isinstance(each, Stop) for each in stops)
     assert core.state.header[0]["reservations"] > 0
-    new = changed(core, 3 * SECOND, "tsf", "best-fit", Options())
+    new = reconfigure(core, 3 * SECOND, "tsf", "best-fit", Options())
     assert new.state.header[0]["reservations"] == 0
     assert new.decide() == []
     assert new.stopping is None
     options = Options(reserve_after=None, preempt_after=SECOND)
-    again = changed(new, 3 * SECOND, "tsf", "best-fit", options)
+    again = reconfigure(new, 3 * SECOND, "tsf", "best-fit", options)
     assert again.decide() == []
     assert again.wake() is None  # guarantees are told anew
 
@@ -152,11 +152,11 @@ def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
     core = busy()
     before = core.digest()
     with pytest.raises(InputError, match="one"):
-        changed(core, 5, "cmmf(gpu)", "best-fit", Options())
+        reconfigure(core, 5, "cmmf(gpu)", "best-fit", Options())
     with pytest.raises(InputError, match="no placement rule"):
-        changed(core, 5, "tsf", "nearest", Options())
+        reconfigure(core, 5, "tsf", "nearest", Options())
     with pytest.raises(InputError):
-        changed(core, 5, "fairest", "best-fit", Options())
+        reconfigure(core, 5, "fairest", "best-fit", Options())
     assert core.digest() == before
 
 
@@ -164,4 +164,4 @@ def test_a_core_with_decisions_unsaid_is_not_changed() -> None:
     core = busy()
     core.apply(events.JobCancelled(2, "one"))
     with pytest.raises(ValueError, match="did not say"):
-        changed(core, 5, "drf", "best-fit", Options())
+        reconfigure(core, 5, "drf", "best-fit", Options())

@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from fairlead.scheduling import decisions, events
 from fairlead.scheduling.transitions import (
+    CANCELLED,
     HELD,
     ILLEGAL,
     MACHINE,
@@ -21,14 +25,47 @@ from fairlead.scheduling.transitions import (
     TaskChange,
     TaskState,
     machine_after,
-    machine_diagram,
     task_after,
-    task_diagram,
     task_table,
 )
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "explanation" / "online-core.md"
+S = TypeVar("S", bound=Enum)
+C = TypeVar("C", bound=Enum)
+Edge = tuple[Enum, str, Enum]
+
+
+def task_diagram() -> str:
+    """The table of a task as a Mermaid state diagram."""
+    edges: list[Edge] = [*_edges(TASK)]
+    edges += [(a, f"{word} (job cancelled)", b) for a, word, b in _edges(CANCELLED)]
+    return _mermaid(TaskState.WAITING, edges, OVER)
+
+
+def machine_diagram() -> str:
+    """The table of a machine as a Mermaid state diagram."""
+    edges: list[Edge] = [
+        (a, word, b) for a, word, b in _edges(MACHINE) if a is not MachineState.ABSENT
+    ]
+    return _mermaid(MachineState.UP, edges, (MachineState.GONE,), "joined")
+
+
+def _edges(table: Mapping[tuple[S, C], S]) -> list[tuple[S, str, S]]:
+    """The changes between the same two states as one edge, in the order of the table."""
+    words: dict[tuple[S, S], list[str]] = {}
+    for (before, change), after in table.items():
+        words.setdefault((before, after), []).append(change.name.lower())
+    return [(before, ", ".join(names), after) for (before, after), names in words.items()]
+
+
+def _mermaid(start: Enum, edges: list[Edge], ends: tuple[Enum, ...], word: str = "") -> str:
+    lines = ["stateDiagram-v2", f"    [*] --> {start.name}" + (f": {word}" if word else "")]
+    lines += [f"    {before.name} --> {after.name}: {label}" for before, label, after in edges]
+    lines += [f"    {end.name} --> [*]" for end in ends]
+    return "\n".join(lines)
+
+
 DIAGRAMS = {"task": task_diagram, "machine": machine_diagram}
 
 

@@ -12,10 +12,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from random import Random, SystemRandom
 
+from tests.search.ending import workers
 from tests.search.hunt import LARGEST
 from tests.search.searches import SEARCHES, Taken, Turn
 
@@ -48,11 +49,11 @@ def search(turns: Turns, asked: argparse.Namespace, data: Path | None) -> int:
     """Searches until the time is over; how much was found."""
     end, last = time.monotonic() + 60.0 * asked.minutes, time.monotonic()
     looked: Counter[str] = Counter()
-    number, workers = 0, os.cpu_count() or 1
-    with ProcessPoolExecutor(workers) as pool:
+    number, most = 0, os.cpu_count() or 1
+    with workers(most) as pool:
         waiting: dict[Future[Taken], str] = {}
         while waiting or time.monotonic() < end:
-            while len(waiting) < workers and time.monotonic() < end:
+            while len(waiting) < most and time.monotonic() < end:
                 kind, seed = turns.next()
                 turn = Turn(kind, seed, asked.largest, data, asked.out)
                 waiting[pool.submit(turn.taken)] = kind
@@ -75,7 +76,7 @@ def _counts(looked: Counter[str]) -> str:
 
 
 def main() -> int:
-    """The search; 1 where something was found."""
+    """The search; 1 where something was found, 130 where it was ended."""
     parser = argparse.ArgumentParser(prog="./check search", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="how long (default: 30)")
     parser.add_argument("--seed", type=int, help="the same turns again (default: new ones)")
@@ -99,7 +100,11 @@ def main() -> int:
         return 1 if taken.found else 0
     seed = SystemRandom().randrange(2**32) if asked.seed is None else asked.seed
     print(f"seed {seed}", flush=True)
-    return 1 if search(Turns(seed, asked.only), asked, data) else 0
+    try:
+        return 1 if search(Turns(seed, asked.only), asked, data) else 0
+    except KeyboardInterrupt:
+        print("ended before its time")
+        return 130
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ import httpx2
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
 from fairlead.service.journal.places import open_reader
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 from tests.ports import kept_port
 from tests.service.journal import postgres_server
 from tests.surroundings import NOBODY

@@ -26,7 +26,7 @@ import psutil
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError, UnreachableError
 from fairlead.service.journal.places import open_reader
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 from tests.ports import kept_port
 from tests.surroundings import without_service
 from tests.zygote.forked import Forked

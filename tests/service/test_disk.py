@@ -3,6 +3,7 @@ damaged or gone: it refuses what is new with a sentence, keeps what is known, ne
 
 from __future__ import annotations
 
+import functools
 import resource
 import shutil
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
+from fairlead.wire.kinds import JobState
 from tests.cli.live.place import Served, serving, start
 
 CLUSTER = """\
@@ -65,6 +67,10 @@ def until(what: Callable[[], bool]) -> None:
 
 def all_over(client: Client) -> bool:
     return all(each.tasks.finished == 1 for each in client.jobs(all=True))
+
+
+def is_over(client: Client, name: str) -> bool:
+    return client.job(name).state is JobState.FINISHED
 
 
 def limit_files(served: Served, size: int) -> None:
@@ -212,3 +218,39 @@ def test_a_second_service_does_not_take_the_first_ones_journal(folder: Path) -> 
         said = refusal(folder)
         assert "journal" in said or "state" in said
         until(lambda: all_over(client))
+
+
+KEPT = """\
+limits: {output_per_tenant: 4000000}
+retention: {output: 4000000}
+"""
+
+FLOOD = "while sleep 0.01; do head -c 200000 /dev/zero; done"
+"""Until it is stopped, ten times as much within seconds."""
+
+
+@pytest.mark.deep
+def test_a_tenants_outputs_fill_no_disk_and_take_none_of_anothers(folder: Path) -> None:
+    (folder / "kept.yaml").write_text(KEPT)
+    (folder / "cluster.yaml").write_text(CLUSTER + "tenants: [{name: loud}, {name: quiet}]\n")
+    with serving(folder, *WORDS, "--config", "kept.yaml") as served, asked(served) as client:
+
+        def written() -> int:
+            found = (served.state / "local" / "output").rglob("*.std*")
+            return sum(each.stat().st_size for each in found)
+
+        def says(name: str, task: int) -> bytes:
+            return client.output(name, task, offset=-200).data
+
+        client.submit(job(0, name="heard", tenant="quiet", command="echo heard"))
+        until(functools.partial(is_over, client, "heard"))
+        loud = job(0, name="loud", tenant="loud", command=FLOOD, tasks=4, demand={"cpu": "0.7"})
+        client.submit(loud)
+        until(lambda: all(b"is left out]" in says("loud", task) for task in range(4)))
+        assert written() > 4_000_000
+        for number in range(1, 4):  # one after the other, of a job that goes on
+            client.submit(job(number, tenant="loud", command="head -c 3000000 /dev/zero"))
+            until(functools.partial(is_over, client, f"job-{number}"))
+        client.cancel("loud")
+        until(lambda: written() < 4_100_000)  # all is over, and the first are forgotten
+        assert says("heard", 0) == b"heard\n"

@@ -26,11 +26,11 @@ from fairlead.service.requests import (
     Reply,
     Request,
     RevokeToken,
-    Role,
     SubmitJobs,
     SubmittedJobs,
     Wrong,
 )
+from fairlead.wire.kinds import Role
 from tests.vopr.asking import call_of, reply_of, tree_of
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, Fault, Trace
 from tests.vopr.ledger import Ledger

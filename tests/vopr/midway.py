@@ -36,8 +36,9 @@ from tests.vopr.readers import Readers
 
 T = TypeVar("T")
 
-OFTEN = 0.1
-"""The chance of a look where one may be."""
+OFTEN = 0.04
+"""The chance of a look where one may be: some twenty in a life. A look is a request to the real
+API, and more than twice as many were a third of what a life costs."""
 
 MIDWAY = (What.JOBS, What.JOB, What.TASKS, What.TENANTS, What.TOKENS)
 """What is read of the records alone, so that it is told."""

@@ -146,7 +146,7 @@ def _blind_to_changes(was: Any) -> Any:
 
 def _resumed_with(make: Callable[[Engine], Engine]) -> Callable[[Any], Any]:
     def of(was: Any) -> Any:
-        return lambda engine, records: was(make(engine), records)
+        return lambda engine, *more: was(make(engine), *more)
 
     return of
 

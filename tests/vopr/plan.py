@@ -28,10 +28,10 @@ from fairlead.service.requests import (
     PutTenants,
     Request,
     RevokeToken,
-    Role,
     SubmitJobs,
 )
 from fairlead.service.settings import Limits, Settings
+from fairlead.wire.kinds import Role
 from tests.vopr.faults import CRASHES, NODES, SECOND, Fault
 from tests.vopr.looks import Look, What
 

@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlead.scheduling.transitions import MachineState, TaskState
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.wire.events import GONE_EVENT, EventKind
+from fairlead.wire.kinds import Role
 from tests.vopr.asking import tree_of
 from tests.vopr.clients import Clients
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, Fault, Trace

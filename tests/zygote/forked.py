@@ -30,7 +30,9 @@ class Zygote:
             self._process = subprocess.Popen(
                 [sys.executable, "-X", "utf8", "-m", "tests.zygote.zygote", self.path, str(number)],
                 cwd=ROOT,
-                env=os.environ | {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},  # cheaper to fork
+                # Cheaper to fork; and as every program of ours begins (`fairlead/__main__.py`).
+                env=os.environ
+                | {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.PIPE,  # closed when this process ends, however it does
                 pass_fds=[number],
             )

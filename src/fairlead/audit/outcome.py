@@ -136,9 +136,6 @@ def solve(given: Input, rule: str | Rule, tasks: Tasks = Tasks.DIVISIBLE) -> Out
     InputError where it refuses the input."""
     found = rule_of(rule, tasks) if isinstance(rule, str) else rule
     if isinstance(found, InWhole):
-        return Outcome(given, found, _in_whole(given, found))
+        of = found.of or found.spec
+        return Outcome(given, found, allocate(given.cluster, given.jobs, of, Tasks.WHOLE))
     return Outcome(given, found, allocate(given.cluster, given.jobs, found))
-
-
-def _in_whole(given: Input, rule: InWhole) -> Allocation:
-    return allocate(given.cluster, given.jobs, rule.of or rule.spec, Tasks.WHOLE)

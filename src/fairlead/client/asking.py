@@ -45,7 +45,6 @@ class Asking:
         return self._transport.age
 
     def close(self) -> None:
-        """Ends the connection."""
         self._transport.close()
 
     def __enter__(self) -> Self:

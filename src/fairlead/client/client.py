@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fairlead.client.answers import Output, ServiceEvent
-from fairlead.client.batches import batches
 from fairlead.client.fairness import Fairness
 from fairlead.client.stream import follow
 from fairlead.client.transport import Query, address
@@ -21,19 +21,22 @@ from fairlead.wire.jobs import (
     JobDetail,
     JobRow,
     Jobs,
-    JobState,
     Submitted,
     Task,
     Tasks,
     TaskState,
 )
+from fairlead.wire.kinds import JobState, Role
 from fairlead.wire.machines import MachineDetail, MachineRow, Machines, MachineState
 from fairlead.wire.status import Ready, Version
 from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
-from fairlead.wire.tokens import MadeToken, Me, Role, SignIn, TokenRow, Tokens
+from fairlead.wire.tokens import MadeToken, Me, SignIn, TokenRow, Tokens
 
 BATCH = 1000
 """Jobs of one request of `submit_all`."""
+
+LONGEST = 6_000_000
+"""Bytes of jobs in one request of `submit_all`: a service takes 8 MiB if nothing else is said."""
 
 PIECE = 1 << 20
 """Bytes of an output asked for at once."""
@@ -303,3 +306,18 @@ def new_key() -> str:
 
 def _tree(job: Job | Plain) -> Plain:
     return plain_job(job) if isinstance(job, Job) else job
+
+
+def batches(jobs: Iterable[Plain], size: int) -> Iterator[list[Plain]]:
+    """The jobs in requests that a service takes: of at most so many, and not too long."""
+    batch: list[Plain] = []
+    length = 0
+    for job in jobs:
+        own = len(json.dumps(job))
+        if batch and (len(batch) == size or length + own > LONGEST):
+            yield batch
+            batch, length = [], 0
+        batch.append(job)
+        length += own
+    if batch:
+        yield batch

@@ -112,12 +112,17 @@ def post(url: str, form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _ask(method: str, url: str, form: Mapping[str, str] | None = None) -> dict[str, Any]:
-    if urlsplit(url).scheme != "https" and not loopback(url):
+    secure = urlsplit(url).scheme == "https"
+    if not secure and not loopback(url):
         raise IssuerAnswerError(f"{url[:200]} is not https: what comes from there proves nothing")
     headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
     try:
         with httpx2.Client(
-            headers=headers, timeout=TIMEOUT, follow_redirects=False, trust_env=not loopback(url)
+            headers=headers,
+            timeout=TIMEOUT,
+            verify=secure,  # without TLS no certificates are loaded: that takes long
+            follow_redirects=False,
+            trust_env=not loopback(url),
         ) as http:
             answer = http.request(method, url, data=None if form is None else dict(form))
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:

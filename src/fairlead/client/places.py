@@ -1,4 +1,5 @@
-"""Finds the service, and the token to ask it with: arguments, environment, files."""
+"""Finds the service, the token to ask it with, and the certificates that are believed: arguments,
+environment, files."""
 
 from __future__ import annotations
 
@@ -7,10 +8,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fairlead.client.login import Login, find_login
 from fairlead.model.errors import InputError, Mistakes
+
+if TYPE_CHECKING:
+    import ssl
 
 KEYS = ("url", "token", "ca")
 """Keys that the client's file may have."""
@@ -175,3 +180,18 @@ def _config(path: Path) -> dict[str, str]:
     if "ca" in settings:  # named from where the file is
         settings["ca"] = str(path.parent / settings["ca"])
     return settings
+
+
+def trust(place: Place) -> ssl.SSLContext | bool:
+    """The certificates that are believed. Without TLS nothing is loaded: that takes long."""
+    if all(url.startswith("http:") for url in (place.url, *place.others)):
+        return False
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=place.ca)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"{place.ca} cannot be used to check certificates: {error}",
+            "name a file of certificates in PEM",
+        ) from error

@@ -15,7 +15,6 @@ from urllib.parse import quote
 import httpx2
 
 from fairlead.client.answers import Output
-from fairlead.client.certificates import trust
 from fairlead.client.errors import (
     AnswerError,
     BusyError,
@@ -28,7 +27,7 @@ from fairlead.client.errors import (
 )
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
-from fairlead.client.places import Place
+from fairlead.client.places import Place, trust
 from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire

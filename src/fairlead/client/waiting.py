@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fairlead.client.errors import RefusedError
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 
 if TYPE_CHECKING:
     from fairlead.client.client import Client

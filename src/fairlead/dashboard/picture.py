@@ -249,7 +249,6 @@ def _first(pair: tuple[int, str | None]) -> tuple[int, bool, str]:
 
 
 def _total(machines: Iterable[Machine]) -> dict[str, float]:
-    """The amount of each resource that the machines have together."""
     total: dict[str, float] = {}
     for one in machines:
         for name, amount in one.capacity.items():
@@ -262,5 +261,4 @@ def _cut(text: str, most: int = LONGEST) -> str:
 
 
 def _short(number: float) -> float:
-    """The number as a picture needs it."""
     return float(f"{number:.9g}")

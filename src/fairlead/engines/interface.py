@@ -57,7 +57,8 @@ class Assignment:
 
     `pieces` are the devices that it holds, as (resource, index). `command` and `call` are not both
     set; neither: the task ends well at once. `user`: as whom it runs, None: as the service. `part`:
-    what it is in the cluster's own job of that name (`observing.Adopts`); None: a task of ours."""
+    what it is in the cluster's own job of that name (`observing.Adopts`); None: a task of ours.
+    `room`: bytes of its outputs that its tenant has room for; None: as many as are kept of one."""
 
     attempt: Attempt
     machine: str
@@ -72,6 +73,11 @@ class Assignment:
     pieces: tuple[tuple[str, int], ...] = ()
     user: str | None = None
     part: str | None = None
+    room: int | None = None
+
+    def most_output(self, kept: int) -> int:
+        """Bytes that are kept of what it writes, where so many are of one."""
+        return kept if self.room is None else min(kept, self.room)
 
     def variables(self) -> dict[str, str]:
         """The task finds in these variables what it is a part of, whatever engine runs it."""
@@ -87,8 +93,6 @@ class Assignment:
 
 
 class Health(Enum):
-    """A node's health."""
-
     READY = "ready"
     TROUBLED = "troubled"  # it is there, and should get nothing new: it failed or does not answer
     DRAINING = "draining"  # whose cluster it is gives it nothing new; what runs there goes on
@@ -124,7 +128,8 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The attempt ran and is over, and nothing of it runs any more."""
+    """The attempt ran and is over, and nothing of it runs any more. `output`: bytes that the engine
+    keeps of what it wrote."""
 
     attempt: Attempt
     cause: Cause
@@ -132,6 +137,7 @@ class Ended:
     time: int
     started: int | None = None
     message: str = ""
+    output: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +145,13 @@ class Lost:
     """The attempt will never report an end, and nothing of it runs any more.
 
     `started` False: it certainly never started. True: it may have. `machine_at_fault`: the engine
-    or the machine is to blame, not the task."""
+    or the machine is to blame, not the task. `output`: as of one that ended."""
 
     attempt: Attempt
     started: bool
     why: str
     machine_at_fault: bool = True
+    output: int = 0
 
 
 Report = Started | Ended | Lost
@@ -265,3 +272,12 @@ class FindsFaults(Protocol):
 
     def take_faults(self) -> Sequence[str]:
         """The findings since the last call, a sentence each; the same one is told once."""
+
+
+@runtime_checkable
+class LimitsOutputs(Protocol):
+    """An engine that can cut the outputs of attempts that run."""
+
+    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
+        """Where more than so many bytes are kept of what these attempts wrote so far, nothing more
+        of them is, but for a line that says so. They run on, and hear nothing of it."""

@@ -114,7 +114,6 @@ class Mistakes(list[Mistake]):
         return None if value is None else self.attempt(about, function, value)
 
     def add(self, about: About, what: str, right: str = "") -> None:
-        """Keep one more mistake."""
         self.append(Mistake(what, right, about=about))
 
     def report(self) -> None:

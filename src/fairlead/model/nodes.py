@@ -176,7 +176,6 @@ class Source:
         return Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def wrong(self, node: Node, about: About, what: str, right: str = "") -> None:
-        """Keep a mistake at the node."""
         self.mistakes.append(Mistake(what, right, self.place(node), about=about))
 
     def _count(self, node: Node, nodes: int) -> None:

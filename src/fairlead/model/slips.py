@@ -57,8 +57,6 @@ class Slips:
 
 
 class Names:
-    """Names that there are."""
-
     def __init__(self, names: Iterable[str]) -> None:
         self._there = frozenset(names)
         self._known = Known(self._there)

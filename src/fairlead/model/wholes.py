@@ -28,8 +28,6 @@ class Packing:
 
 @dataclass(frozen=True)
 class Chance:
-    """One allocation of a lottery, with its probability."""
-
     probability: Fraction
     jobs: tuple[tuple[str, int], ...]
     packings: tuple[Packing, ...]

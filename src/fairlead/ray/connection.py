@@ -27,7 +27,8 @@ from fairlead.ray.options import Options, job_tree, plain_word
 from fairlead.ray.portions import Portions, Submitter, worthwhile
 from fairlead.ray.results import End, Job, Results
 from fairlead.wire.events import EventKind, ServerEvent
-from fairlead.wire.jobs import JobRow, JobState, TaskState
+from fairlead.wire.jobs import JobRow, TaskState
+from fairlead.wire.kinds import JobState
 
 GATHER = 0.003
 """Seconds in which submissions are gathered for one request."""

@@ -66,7 +66,6 @@ def machine_joined(book: Book, time: int, machine: Machine) -> None:
 
 
 def machine_left(book: Book, time: int, name: str) -> None:
-    """A machine is gone; its tasks are lost."""
     m, _ = machine_state(book, name)
     book.pass_time(time)
     lost = _tasks_on(book, m)
@@ -99,7 +98,6 @@ def machine_drained(book: Book, time: int, name: str, back: bool) -> None:
 
 
 def machine_changed(book: Book, time: int, machine: Machine) -> None:
-    """A machine has other capacities or labels."""
     m, _ = machine_state(book, machine.name)
     capacity = book.ids.capacity(machine, book.state.most_pieces)
     words = book.satisfied(machine)
@@ -109,7 +107,6 @@ def machine_changed(book: Book, time: int, machine: Machine) -> None:
 
 
 def job_submitted(book: Book, time: int, job: Job) -> None:
-    """A job is there; its tasks wait."""
     job_mistakes(book, (job,)).report()
     tenant = NONE if job.tenant is None else book.ids.tenants[job.tenant]
     demand = np.array(book.ids.demand(job), np.int64)
@@ -200,7 +197,6 @@ def _job(book: Book, name: str) -> int:
 
 
 def job_changed(book: Book, time: int, name: str, tasks: int | None) -> None:
-    """A job has so many tasks in all."""
     about: About = ("job", name, "tasks")
     j = _job(book, name)
     job = book.state.job[j]
@@ -269,7 +265,6 @@ def next_task(book: Book, j: int) -> tuple[int, int]:
 
 
 def task_reported(book: Book, event: Report) -> None:
-    """An engine says what became of a task."""
     about: About = ("job", event.job, f"task {event.task}")
     j = _job(book, event.job)
     t = book.ids.tasks.get(j, {}).get(event.task)

@@ -115,7 +115,6 @@ class Core(SlotCore):
         return decisions
 
     def handle(self, event: Event) -> list[Decision]:
-        """Applies one event and decides."""
         self.apply(event)
         return self.decide()
 

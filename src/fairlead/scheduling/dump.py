@@ -121,7 +121,7 @@ def take(core: Core) -> Dump:
         stopping["slots"] = slots
     return Dump(
         {name: getattr(core.state, name).copy() for name in FIELDS if name not in LEFT_OUT},
-        core.ids.copied(),
+        core.ids.copy(),
         {
             "policy": book.scaler.spec,
             "placement": core.placement.name,

@@ -21,7 +21,9 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 
 
-def changed(core: Core, time: int, policy: str | Policy, placement: str, options: Options) -> Core:
+def reconfigure(
+    core: Core, time: int, policy: str | Policy, placement: str, options: Options
+) -> Core:
     """A core of its own that knows what `core` knows, and decides by these from then on.
 
     Machines, tenants, jobs, tasks with their attempts and how long everybody has waited stay.
@@ -68,11 +70,11 @@ def _copy(core: Core, new: Core) -> None:
         setattr(new.state, name, getattr(core.state, name).copy())
     for name in ("fifo", "picky", "tight", "reserve_after"):
         new.state.header[0][name] = mine[name]
-    new.book.ids = core.ids.copied()
+    new.book.ids = core.ids.copy()
     new.book.ids.find_tasks(new.state)
     if not new.placement.guided:
         new.state.advise(0)
-    new.book.labels = core.book.labels.copied()
+    new.book.labels = core.book.labels.copy()
     new.book.find_scarcity()  # machines may have changed since the last decision
     new.state.widen(new.state.words)  # kernels see the arrays as they are now
 

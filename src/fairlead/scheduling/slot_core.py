@@ -22,6 +22,8 @@ from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.invariants import check
 from fairlead.sharing.policy import Policy
 
+_LAUNCH = int(DecisionCode.LAUNCH)  # as `state.rows` has its states
+
 
 class SlotCore:
     """Decides which task starts where, by the state in its book.
@@ -84,7 +86,7 @@ class SlotCore:
     def _launches(self, first: int) -> list[tuple[int, int]]:
         """The job and the machine of each launch among the decisions from `first` on."""
         out = self.state.out[first : int(self.state.header[0]["out"])]
-        launches = out[out["kind"] == DecisionCode.LAUNCH]
+        launches = out[out["kind"] == _LAUNCH]
         return list(zip(launches["job"].tolist(), launches["machine"].tolist(), strict=True))
 
     def wake(self) -> int | None:

@@ -6,8 +6,7 @@ The values of the enums are indices: `task_table()` is what arrays and compiled 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, IntEnum
-from typing import TypeVar
+from enum import IntEnum
 
 
 class TaskState(IntEnum):
@@ -45,8 +44,6 @@ class MachineState(IntEnum):
 
 
 class MachineChange(IntEnum):
-    """Transitions of a machine."""
-
     JOINED = 0
     DRAINED = 1
     BACK = 2  # the event MachineDrained with `back`
@@ -98,10 +95,6 @@ MACHINE: Mapping[tuple[MachineState, MachineChange], MachineState] = {
 
 ILLEGAL = -1
 
-S = TypeVar("S", bound=Enum)
-C = TypeVar("C", bound=Enum)
-Edge = tuple[Enum, str, Enum]
-
 
 def task_after(state: TaskState, change: TaskChange, cancelled: bool = False) -> TaskState | None:
     """The state after the change, of a task whose job was `cancelled` or not; None if illegal."""
@@ -121,33 +114,3 @@ def task_table(cancelled: bool = False) -> tuple[tuple[int, ...], ...]:
         afters = (task_after(state, change, cancelled) for change in TaskChange)
         rows.append(tuple(ILLEGAL if after is None else int(after) for after in afters))
     return tuple(rows)
-
-
-def task_diagram() -> str:
-    """The table of a task as a Mermaid state diagram."""
-    edges: list[Edge] = [*_edges(TASK)]
-    edges += [(a, f"{word} (job cancelled)", b) for a, word, b in _edges(CANCELLED)]
-    return _mermaid(TaskState.WAITING, edges, OVER)
-
-
-def machine_diagram() -> str:
-    """The table of a machine as a Mermaid state diagram."""
-    edges: list[Edge] = [
-        (a, word, b) for a, word, b in _edges(MACHINE) if a is not MachineState.ABSENT
-    ]
-    return _mermaid(MachineState.UP, edges, (MachineState.GONE,), "joined")
-
-
-def _edges(table: Mapping[tuple[S, C], S]) -> list[tuple[S, str, S]]:
-    """The changes between the same two states as one edge, in the order of the table."""
-    words: dict[tuple[S, S], list[str]] = {}
-    for (before, change), after in table.items():
-        words.setdefault((before, after), []).append(change.name.lower())
-    return [(before, ", ".join(names), after) for (before, after), names in words.items()]
-
-
-def _mermaid(start: Enum, edges: list[Edge], ends: tuple[Enum, ...], word: str = "") -> str:
-    lines = ["stateDiagram-v2", f"    [*] --> {start.name}" + (f": {word}" if word else "")]
-    lines += [f"    {before.name} --> {after.name}: {label}" for before, label, after in edges]
-    lines += [f"    {end.name} --> [*]" for end in ends]
-    return "\n".join(lines)

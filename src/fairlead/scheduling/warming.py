@@ -16,7 +16,7 @@ from fairlead.scheduling.events import Event
 from fairlead.scheduling.kernels.memory.compiling import report_compiling
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 
 
@@ -34,7 +34,8 @@ def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
         _give_advice(core)
         _stop_for_guarantee(_core(placement))
         _hear_of_placed(_core(ELSEWHERE))
-        _reconfigure(core)
+        # The core goes on under another policy, as after a start with other settings.
+        reconfigure(core, 12, "drf", core.placement.name, core.options).decide()
 
 
 def warm_events() -> None:
@@ -113,8 +114,3 @@ def _hear_of_placed(core: Core) -> None:
     core.apply(events.MachineJoined(0, Machine("one", {"cpu": 2})))
     core.apply(events.JobSubmitted(0, Job("theirs", {"cpu": 1}, tasks=1)))
     core.apply(events.TaskPlaced(1, "theirs", 0, "one"))
-
-
-def _reconfigure(core: Core) -> None:
-    """The core goes on under another policy, as after a start with other settings."""
-    changed(core, 12, "drf", core.placement.name, core.options).decide()

@@ -9,14 +9,7 @@ from enum import Enum
 from fairlead.model.errors import Mistake
 from fairlead.model.job import Job
 from fairlead.model.tenant import Tenant
-
-
-class Role(Enum):
-    """A token's rights."""
-
-    ADMIN = "admin"
-    TENANT = "tenant"  # acts on the jobs of its tenant and of those below it
-    VIEWER = "viewer"  # reads what everybody may see
+from fairlead.wire.kinds import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class Limits:
     tasks_per_job: int = 1_000_000
     terms_per_tenant: int = 10_000  # of the constraints of these jobs, each that differs
     bytes_per_tenant: int = 512 * 2**20  # of what is written of these jobs (`job_bytes`)
+    output_per_tenant: int = 16 * 2**30  # bytes that are kept of what these jobs wrote
     jobs_per_request: int = 10_000
     jobs: int = 1_000_000  # that are known, those that are over too
     tasks: int = 10_000_000  # of these
@@ -40,6 +41,7 @@ class Retention:
     jobs: int = 100_000
     tasks: int = 2_000_000  # up to the last one of each job that was ever launched
     bytes: int = 2**30  # of what was written of these jobs
+    output: int = 64 * 2**30  # bytes that are kept of what these jobs wrote
     keys: int = DAY  # at least so long a key is known, whatever becomes of its jobs
 
 

@@ -312,6 +312,8 @@ def _with_reasons(
 ) -> tuple[JobShare, ...]:
     """The jobs' shares, with the reason for each that can never run."""
     idle = {share.name for share in shares if not share.tasks}
+    if not idle:
+        return tuple(shares)
     never = why_never(cluster, tuple(job for job in jobs if job.name in idle))
     return tuple(
         replace(share, nowhere=never[share.name]) if share.name in never else share

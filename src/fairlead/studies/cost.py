@@ -36,7 +36,6 @@ class Cost:
 
     @staticmethod
     def from_tree(tree: Mapping[str, float]) -> Cost:
-        """What `tree` made."""
         return Cost(tree["seconds"], tree["processor_seconds"])
 
 

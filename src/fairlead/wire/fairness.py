@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any, Literal
 
 from pydantic import Field
 
-from fairlead.wire.jobs import JobState, TaskCounts
+from fairlead.wire.jobs import TaskCounts
+from fairlead.wire.kinds import JobState, MarkKind
 from fairlead.wire.shape import Amounts, Count, Moment, RequestBody, ResponseBody
 
 
@@ -102,22 +102,6 @@ class SharesHistory(ResponseBody):
     until: Moment
     step: Count = Field(description="microseconds between the newest points")
     tenants: list[TenantHistory]
-
-
-class MarkKind(Enum):
-    """What changed who gets what."""
-
-    TASKS_STOPPED = "tasks_stopped"
-    MACHINES_JOINED = "machines_joined"
-    MACHINES_LEFT = "machines_left"
-    MACHINES_CHANGED = "machines_changed"
-    MACHINES_DRAINED = "machines_drained"
-    MACHINES_UNDRAINED = "machines_undrained"
-    MACHINES_QUARANTINED = "machines_quarantined"
-    QUARANTINES_ENDED = "quarantines_ended"
-    TENANT_CHANGED = "tenant_changed"
-    SERVICE_STARTED = "service_started"
-    CORE_CHANGED = "core_changed"
 
 
 class Mark(ResponseBody):

@@ -7,17 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from fairlead.wire.kinds import JobState
 from fairlead.wire.shape import Count, Moment, RequestBody, ResponseBody
-
-
-class JobState(Enum):
-    """How a job stands."""
-
-    PENDING = "pending"  # nothing of it runs, and it is not over
-    RUNNING = "running"
-    FINISHED = "finished"  # all its tasks ended well
-    FAILED = "failed"  # it is over, and a task failed; or it was rejected
-    CANCELLED = "cancelled"
 
 
 class TaskState(Enum):

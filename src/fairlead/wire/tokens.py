@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fairlead.wire.kinds import Role
 from fairlead.wire.shape import Moment, RequestBody, ResponseBody
-
-
-class Role(Enum):
-    """The rights of a token."""
-
-    ADMIN = "admin"  # everything
-    TENANT = "tenant"  # act on its tenant and those below it, see what a viewer sees
-    VIEWER = "viewer"  # see shares, machines, tenants, and of jobs what everybody may see
-
 
 TokenName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
 """A token's name: it is shown wherever the token acted."""

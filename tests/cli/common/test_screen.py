@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from fairlead.cli.common.screen import Screen, columns, fold, screen_of, table, wrap
 from fairlead.model.words import escaped
 from tests.transcripts import EXAMPLES
+from tests.zygote.forked import Forked
 
 TERMINAL = Screen(width=40, colour=False, blocks=True)
 
@@ -99,8 +100,8 @@ def test_what_would_move_the_cursor_is_made_visible() -> None:
 def in_a_terminal(*words: str, **variables: str) -> str:
     """What a command shows on a terminal."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fairlead", *words],
+    process = Forked(
+        ["fairlead", *words],
         stdout=follower,
         env={**os.environ, "TERM": "xterm", "PYTHONUTF8": "1", **variables},
     )

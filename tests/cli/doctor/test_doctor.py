@@ -299,18 +299,20 @@ def test_open_files(soft: int, state: State, ask: Doctor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("free", "names", "state"),
+    ("free", "whole", "names", "state"),
     [
-        (2**40, 1000, State.OK),
-        (2**30, 1000, State.WARNING),
-        (2**20, 1000, State.FAILS),
-        (2**40, 9, State.WARNING),
+        (2**40, 2**41, 1000, State.OK),
+        (2**30, 2**41, 1000, State.WARNING),
+        (2**20, 2**41, 1000, State.FAILS),
+        (2**40, 2**41, 9, State.WARNING),
+        (2**36, 2**36, 1000, State.WARNING),  # less than outputs may take
     ],
 )
 def test_disk(
-    free: int, names: int, state: State, ask: Doctor, monkeypatch: pytest.MonkeyPatch
+    free: int, whole: int, names: int, state: State, ask: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    usage = SimpleNamespace(free=free, total=whole)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_files=1000, f_favail=names))
     assert ask("disk").state is state
 

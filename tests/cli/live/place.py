@@ -129,7 +129,7 @@ def until(holds: Callable[[], object]) -> None:
     while not holds():
         waited = time.monotonic() - begun
         assert waited < PATIENCE, "it never came to hold"
-        time.sleep(min(0.5, max(0.05, waited / 20)))
+        time.sleep(min(0.5, max(0.05, waited / 8)))
 
 
 def column(table: str, name: str) -> list[str]:

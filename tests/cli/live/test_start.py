@@ -139,7 +139,14 @@ def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "command"),
-    [([], "start"), (["start", "--for", "1s"], "start --for 1s"), (["demo"], "demo")],
+    [
+        ([], "start"),
+        (["--for", "1s"], "start --for 1s"),
+        (["--help"], "start --help"),
+        (["--version"], "--version"),
+        (["start", "--for", "1s"], "start --for 1s"),
+        (["demo"], "demo"),
+    ],
 )
 def test_the_script_of_a_checkout_runs_the_example_or_any_command(
     words: list[str], command: str, tmp_path: Path

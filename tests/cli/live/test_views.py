@@ -20,7 +20,8 @@ from fairlead.cli.text import machines, shares
 from fairlead.cli.text.top import Look, picture
 from fairlead.client import Client, Output
 from fairlead.wire.fairness import BelowFair, JobShareNow, LiveAudit, Shares, TenantShare
-from fairlead.wire.jobs import JobRow, JobState, TaskAttempt, TaskCounts
+from fairlead.wire.jobs import JobRow, TaskAttempt, TaskCounts
+from fairlead.wire.kinds import JobState
 from fairlead.wire.machines import MachineRow, MachineState, Quarantine
 
 NOW = time.time_ns() // 1000

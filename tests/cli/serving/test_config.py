@@ -15,9 +15,9 @@ from fairlead.model.errors import InputError
 from fairlead.model.times import read_duration
 from fairlead.scheduling.options import Options
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.requests import Role
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
+from fairlead.wire.kinds import Role
 from tests.transcripts import ROOT
 
 NESTED = ("options", "limits", "retention", "tenants")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Stream
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.outputs import NOTICE, Missing, Outputs
+from fairlead.engines.local.outputs import NOTICE, UNSEEN, Missing, Outputs
 from tests.engines.contract import collect, end_of
 from tests.engines.local.bed import CLUSTER, LocalBed, assign, fixture_bed
 
@@ -81,6 +82,57 @@ def test_both_outputs_count_together(bed: LocalBed, engine: LocalEngine) -> None
     end_of(bed, engine, A)
     assert len(kept(engine)) == half
     assert len(kept(engine, Stream.ERR)) == MOST - half + len(NOTICE.format(MOST))
+
+
+def test_what_a_tenant_has_room_for_is_kept_where_that_is_less(
+    bed: LocalBed, engine: LocalEngine
+) -> None:
+    engine.launch([replace(assign(A, f"head -c {MOST} /dev/zero"), room=10)])
+    end = end_of(bed, engine, A)
+    assert isinstance(end, Ended)
+    assert "what its tenant had room for" in end.message
+    assert kept(engine) == bytes(10) + NOTICE.format(10).encode()
+    assert end.output == len(kept(engine))
+
+
+def test_outputs_of_attempts_that_run_are_cut_together(bed: LocalBed) -> None:
+    engine = bed.ready()
+    loud, other = [Attempt(1, task, 1) for task in range(3)], Attempt(2, 0, 1)
+    flood = f"while sleep 0.01; do head -c {UNSEEN // 8} /dev/zero; done"
+    engine.launch([assign(one, flood) for one in loud])
+    engine.launch([assign(other, "echo heard; exec sleep 1000")])
+    collect(bed, engine, lambda _: size(bed) > 2 * UNSEEN)
+    engine.limit_outputs(loud, 100 * UNSEEN)
+    assert not list((bed.state / "local" / "live").glob("*.cut"))
+    most = size(bed) + len(loud) * (UNSEEN + UNSEEN // 8)  # until each looks again
+    engine.limit_outputs(loud, 2 * UNSEEN)
+
+    def cut(one: Attempt) -> bool:
+        return b"is left out]" in engine.output(one, Stream.OUT, -100, 100).data
+
+    collect(bed, engine, lambda _: all(map(cut, loud)))
+    assert size(bed) <= most
+    engine.cancel(loud)
+    for one in loud:
+        end = end_of(bed, engine, one)
+        assert isinstance(end, Ended)
+        assert end.cause is Cause.STOPPED  # it ran on till then
+        assert end.output == engine.output(one, Stream.OUT, 0, 0).size
+        engine.acknowledge([end])
+    assert engine.output(other, Stream.OUT, 0, 100).data == b"heard\n"
+    assert not list((bed.state / "local" / "live").glob("1.*"))
+
+
+def test_a_folder_of_outputs_goes_with_the_last_of_them(bed: LocalBed) -> None:
+    engine = bed.ready()
+    for number in (1, 2):  # it is made again
+        mine, other = Attempt(1, 0, number), Attempt(2, 0, number)
+        engine.launch([assign(mine, "echo mine"), assign(other, "echo other")])
+        engine.acknowledge([end_of(bed, engine, mine), end_of(bed, engine, other)])
+        engine.forget([mine])
+        assert engine.output(other, Stream.OUT, 0, 10).data == b"other\n"
+        engine.forget([other])
+        assert list((bed.state / "local" / "output").iterdir()) == []
 
 
 def test_the_last_words_of_a_task_are_there_once_it_is_over(bed: LocalBed) -> None:

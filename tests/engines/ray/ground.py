@@ -65,7 +65,8 @@ class Ground:
         reset_auth_token_state()  # Ray may have been imported already, without it
         self.cluster = Cluster(
             initialize_head=True,
-            head_node_args={"_system_config": SYSTEM, **_node("head", 1)},
+            # Nothing here asks for more nodes.
+            head_node_args={"_system_config": SYSTEM, "no_monitor": True, **_node("head", 1)},
         )
         self.handles: dict[str, Any] = {}
         for index in range(nodes):

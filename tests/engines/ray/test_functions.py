@@ -18,7 +18,7 @@ import fairlead.ray as fair
 from fairlead.client import Client
 from fairlead.engines.ray.engine import LAUNCHER, NAMESPACE
 from fairlead.model.errors import InputError
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 from tests.engines.ray.ground import Ground
 from tests.ports import kept_port
 from tests.zygote.forked import Forked

@@ -20,10 +20,10 @@ from fairlead.scheduling.transitions import HELD
 from fairlead.service.fairness.observer import Unobserved
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
-from fairlead.service.records.jobs import JobState
 from fairlead.service.recovery.replay import replay
 from fairlead.service.settings import Settings, where_others_place
 from fairlead.service.why.answer import explain_taken, take
+from fairlead.wire.kinds import JobState
 from tests.engines.slurm.ground import Ground
 
 pytestmark = pytest.mark.slow

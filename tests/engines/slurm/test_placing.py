@@ -172,7 +172,8 @@ def test_slurmctld_is_killed_and_nothing_is_lost_or_doubled(bed: SlurmBed) -> No
     # It writes all down, nodes last, and seconds later: that other tests gave a node back, too.
     before, saved = time.time(), bed.ground.folder / "state"
     bed.ground.run("scontrol", "reconfigure")
-    wait(bed, lambda: (saved / "node_state").stat().st_mtime > before)
+    nodes = saved / "node_state"  # of a cluster that has just begun not there yet
+    wait(bed, lambda: nodes.exists() and nodes.stat().st_mtime > before)
     assert str(A).encode() in (saved / "job_state").read_bytes()
     bed.ground.run("scontrol", "update", "PartitionName=fair", "State=UP")
     engine.launch([new])

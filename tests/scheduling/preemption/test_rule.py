@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -39,14 +39,14 @@ class Stage:
         running = sum(task.job == job and not task.stopping for task in self.tasks)
         return running, (self.waiting if job == 1 else 0)
 
-    def look(self, machines: Sequence[int] | None) -> Held:
+    def look(self, pledged: Mapping[int, int] | None) -> Held:
         self.looks += 1
         jobs = tuple(
             HeldJob(seq, (1,), *stand, stopping=self.moving if seq == 1 else 0)
             for seq in range(2)
             if (stand := self.standing(seq)) is not None
         )
-        there = [m for m in self.machines if machines is None or m.seq in machines]
+        there = [m for m in self.machines if pledged is None or m.seq in pledged]
         return Held(tuple(there), jobs, tuple(self.tasks))
 
     def ask(

@@ -14,13 +14,13 @@ from fairlead.scheduling.dump import dump, load
 from fairlead.scheduling.events import JobSubmitted, MachineChanged, MachineJoined, MachineLeft
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.reading.core_copy import copy_core
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 
 WAYS: dict[str, Callable[[Core], Core]] = {
     "dumped": lambda core: load(dump(core)),
     "copied": copy_core,
-    "changed": lambda core: changed(core, 1, "drf", "scarce-last", Options()),
+    "changed": lambda core: reconfigure(core, 1, "drf", "scarce-last", Options()),
 }
 
 
@@ -85,4 +85,4 @@ def test_machines_that_are_gone_count_for_nothing(way: str) -> None:
 
 def test_a_core_that_begins_to_go_by_scarcity_knows_it() -> None:
     core = cluster("best-fit")
-    assert ends(changed(core, 1, "tsf", "scarce-last", Options()), 1) == ["m1"]
+    assert ends(reconfigure(core, 1, "tsf", "scarce-last", Options()), 1) == ["m1"]

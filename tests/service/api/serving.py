@@ -28,6 +28,8 @@ from tests.service.api.stage import TENANTS
 from tests.service.fairness.at_once import AtOnce
 from tests.zygote.forked import Forked
 
+MACHINE = Machine("m0", {"cpu": 4, "memory": 8})
+
 
 class Served:
     """A service that listens."""
@@ -97,7 +99,7 @@ class Away(Planted):
 
 def main(folder: Path, options: dict[str, Any], api: dict[str, Any]) -> int:
     """Serves, and says where, and what it waits for."""
-    world = World([Machine("m0", {"cpu": 4, "memory": 8})], wall_clock, lasting(None))
+    world = World([MACHINE], wall_clock, lasting(None))
     engine = FakeEngine(world, Away(folder))
     service = Service(open_store(folder), engine, Settings(tenants=TENANTS), AtOnce())
     chosen = options | {key: Path(value) for key, value in options.items() if "tls" in key}

@@ -20,9 +20,10 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
 from fairlead.service.metrics import Metrics
-from fairlead.service.requests import Caller, MakeToken, Reply, Request, Role
+from fairlead.service.requests import Caller, MakeToken, Reply, Request
 from fairlead.service.settings import Limits, Settings
 from fairlead.service.tokens import make
+from fairlead.wire.kinds import Role
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fates, World, lasting
 from tests.service.fairness.at_once import AtOnce

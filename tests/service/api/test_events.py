@@ -15,8 +15,9 @@ from fairlead.model.job import Job
 from fairlead.service.api.routes import events
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.visibility import as_seen
-from fairlead.service.requests import Caller, Role, SubmitJobs
+from fairlead.service.requests import Caller, SubmitJobs
 from fairlead.wire.events import EventKind, ServerEvent
+from fairlead.wire.kinds import Role
 from tests.engines.world import lasting
 from tests.service.api.stage import Stage, stream
 

@@ -308,7 +308,7 @@ def test_the_server_answers_in_rounds_that_go_before_long_work() -> None:
 
     class Watched(_Server):
         def __init__(self) -> None:
-            self._door = door
+            self._mailbox = door
 
         async def serve(self, sockets: list[socket.socket] | None = None) -> None:
             del sockets

@@ -14,7 +14,8 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.metrics import MOST_TENANTS, OTHERS, Metrics
 from fairlead.service.process.logs import Level, Logs
-from fairlead.service.requests import Caller, MakeToken, Role
+from fairlead.service.requests import Caller, MakeToken
+from fairlead.wire.kinds import Role
 from tests.engines.world import Fate
 from tests.service.fairness.live import Live, runs
 

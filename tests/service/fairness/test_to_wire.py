@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.service.fairness.interface import Answered
 from fairlead.service.fairness.to_wire import history, live_audit, measure_shares, shares
 from fairlead.service.journal.memory import MemoryStore
@@ -282,7 +282,7 @@ def test_nobody_is_judged_by_the_shares_of_another_policy() -> None:
     assert before is not None
     options = [(policy, Options(whole=by)) for policy in ("tsf", "drf") for by in (True, False)]
     for policy, option in [*options, ("fifo", Options())]:
-        core = changed(before, before.now, policy, before.placement.name, option)
+        core = reconfigure(before, before.now, policy, before.placement.name, option)
         said = live_audit(live.now, core, watch, measure_shares(core, watch)).behind
         same = policy != "drf" and option.whole  # fifo is measured by tsf
         assert said == (

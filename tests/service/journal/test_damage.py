@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,8 @@ from fairlead.service.journal.entry import (
 )
 from fairlead.service.journal.places import open_reader, open_store
 from fairlead.service.journal.schema import VERSION
-from tests.service.journal.test_stores import some
+from tests.service.journal.entries import some
+from tests.zygote.forked import Forked, finished
 
 ROOT = Path(__file__).parents[3]
 
@@ -278,6 +280,11 @@ def test_one_that_others_may_read_is_refused(path: Path) -> None:
 
 
 def test_one_that_may_not_be_read_is_refused(path: Path) -> None:
+    # Not in tmp_path, which another run of tests closes for others as it begins.
+    folder = Path(tempfile.mkdtemp(prefix="fairlead-journal-"))
+    there = shutil.copytree(path.parent, folder / "closed") / path.name
+    for each in (folder, there.parent):
+        each.chmod(0o755)
     program = f"""
         import os
         from pathlib import Path
@@ -286,29 +293,22 @@ def test_one_that_may_not_be_read_is_refused(path: Path) -> None:
         if os.geteuid() == 0:
             os.setuid(65534)
         else:
-            os.chmod({str(path)!r}, 0)
+            os.chmod({str(there)!r}, 0)
         for opened in (open_store, open_reader):
             try:
-                opened(Path({str(path)!r}))
+                opened(Path({str(there)!r}))
             except JournalError as error:
                 print(error)
     """
-    for folder in path.parents:
-        folder.chmod(folder.stat().st_mode | 0o055)
-        if folder.name.startswith("pytest-of-"):
-            break
     lines = run(program).splitlines()
+    shutil.rmtree(folder)
     assert len(lines) == 2
     assert "journal.db-lock cannot be written: Permission denied" in lines[0]
     assert "it cannot be opened; see to its permissions" in lines[1]
 
 
 def run(program: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-    )  # fmt: skip
+    done = finished(["-c", textwrap.dedent(program)], ROOT, os.environ)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -350,7 +350,7 @@ def test_a_limit_on_files_refuses_what_is_new_and_keeps_what_was(tmp_path: Path)
         from pathlib import Path
         from fairlead.service.journal.places import open_store
         from fairlead.service.journal.entry import JournalError
-        from tests.service.journal.test_stores import some
+        from tests.service.journal.entries import some
         store = open_store(Path({str(path)!r}))
         _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
@@ -439,12 +439,18 @@ def test_a_writer_that_was_overtaken_writes_no_more(path: Path) -> None:
 # Killed
 
 
+def begun(program: str, *words: str) -> subprocess.Popen[str]:
+    return Forked(
+        ["-c", textwrap.dedent(program), *words], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+
+
 WRITER = """
     import sys
     from pathlib import Path
     from random import Random
     from fairlead.service.journal.places import open_store
-    from tests.service.journal.test_stores import some
+    from tests.service.journal.entries import some
     store, random = open_store(Path(sys.argv[1])), Random(int(sys.argv[2]))
     print(store.last(), flush=True)
     while True:
@@ -459,11 +465,7 @@ WRITER = """
 def test_what_was_appended_survives_a_kill(tmp_path: Path, cases: int) -> None:
     path, random, said = tmp_path / "journal.db", Random(5), 0
     for seed in range(4 * cases):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(WRITER), str(path), str(seed)],
-            cwd=ROOT, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-        )  # fmt: skip
+        writer = begun(WRITER, str(path), str(seed))
         assert writer.stdout is not None
         for _ in range(random.randrange(1, 60)):
             said = int(writer.stdout.readline())
@@ -489,7 +491,7 @@ def test_what_a_killed_writer_started_does_not_keep_others_out(tmp_path: Path) -
         import os, subprocess, time
         from pathlib import Path
         from fairlead.service.journal.places import open_store
-        from tests.service.journal.test_stores import some
+        from tests.service.journal.entries import some
         store = open_store(Path({str(path)!r}))
         store.append(some(1, 3))
         child = subprocess.Popen(["sleep", "60"], close_fds=False)
@@ -500,11 +502,7 @@ def test_what_a_killed_writer_started_does_not_keep_others_out(tmp_path: Path) -
         print(child.pid, forked, flush=True)
         os.kill(os.getpid(), 9)
     """
-    writer = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        cwd=ROOT, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-    )  # fmt: skip
+    writer = begun(program)
     assert writer.stdout is not None
     left = [int(word) for word in writer.stdout.readline().split()]
     assert writer.wait() == -signal.SIGKILL

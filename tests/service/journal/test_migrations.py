@@ -13,7 +13,7 @@ from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.places import open_reader, open_store
 from fairlead.service.journal.schema import MIGRATIONS, VERSION
 from fairlead.service.journal.sql import SqlStore
-from tests.service.journal.test_stores import some
+from tests.service.journal.entries import some
 
 VERSION_1 = Path(__file__).parent / "version_1.sql"
 """A journal as version 1 of the schema kept it: six entries, and a snapshot of four."""

@@ -17,8 +17,8 @@ from fairlead.service.recovery.replay import replay
 from fairlead.service.recovery.shortening import check_snapshots, removable, shorten
 from fairlead.service.recovery.verify import verify
 from tests.service.journal.conftest import Kept
+from tests.service.journal.entries import some
 from tests.service.journal.lived import lived, snapshot_of
-from tests.service.journal.test_stores import some
 from tests.service.recovered import recover
 
 

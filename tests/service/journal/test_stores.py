@@ -16,16 +16,9 @@ from fairlead.service.journal.entry import (
     TakenJournalError,
 )
 from tests.service.journal.conftest import Kept
+from tests.service.journal.entries import some
 
 ODD = {"job": "a \0\ud800é😀\"'\\", "task": 2**62, "none": None, "list": [1, [], {}], "x": 0.1}
-
-
-def some(first: int, count: int, **more: object) -> list[Entry]:
-    """Entries from the `first`-th on."""
-    return [
-        Entry(seq, seq // 3, 10**15 + seq // 3, "task_finished", {"job": "a", "task": seq, **more})
-        for seq in range(first, first + count)
-    ]
 
 
 def test_a_new_journal_is_empty(kept: Kept) -> None:

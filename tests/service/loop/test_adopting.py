@@ -30,7 +30,6 @@ from fairlead.scheduling.reading.lookup import job_counts
 from fairlead.scheduling.transitions import HELD
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
-from fairlead.service.records.jobs import JobState
 from fairlead.service.recovery.recover import recover
 from fairlead.service.recovery.replay import replay
 from fairlead.service.requests import (
@@ -45,6 +44,7 @@ from fairlead.service.requests import (
     Wrong,
 )
 from fairlead.service.settings import Settings, where_others_place
+from fairlead.wire.kinds import JobState
 from tests.engines.fake import FakeEngine, Planted
 from tests.engines.world import Fate, World
 

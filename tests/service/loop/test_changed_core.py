@@ -12,13 +12,13 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError
-from fairlead.service.records.jobs import JobState
 from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.replay import replay
 from fairlead.service.recovery.snapshots import load, take
 from fairlead.service.recovery.verify import verify
 from fairlead.service.requests import PutTenant, SubmitJobs
 from fairlead.service.settings import Settings
+from fairlead.wire.kinds import JobState
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.recovered import recover

@@ -9,9 +9,10 @@ import pytest
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.state import book
 from fairlead.scheduling.transitions import TaskState
+from fairlead.service.records import fold_ends
 from fairlead.service.records.dump import load, take
-from fairlead.service.records.jobs import JobState
 from fairlead.service.records.people import KeyTotals
 from fairlead.service.records.sizes import job_bytes
 from fairlead.service.requests import (
@@ -24,11 +25,11 @@ from fairlead.service.requests import (
     PutTenant,
     Refused,
     RevokeToken,
-    Role,
     SubmitJobs,
     Wrong,
 )
 from fairlead.service.settings import Limits, Retention, Settings
+from fairlead.wire.kinds import JobState, Role
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
@@ -427,6 +428,74 @@ def test_what_was_written_of_jobs_is_forgotten_of_who_has_most() -> None:
     assert {tenant: each.bytes for tenant, each in kept.items()} == {
         tenant: each.bytes for tenant, each in stage.service.records.kept.items()
     }
+
+
+def test_outputs_are_forgotten_of_who_has_most() -> None:
+    settings = Settings(retention=Retention(output=100), tenants=(Tenant("loud"), Tenant("quiet")))
+    fates = {name: [Fate(0, out=b"x" * 40)] for name in ("q", "a", "b", "c")}
+    stage = Stage(settings=settings, fates=fates)
+    stage.submit(job("q", tenant="quiet"))
+    stage.settle(2)
+    for name in "abc":
+        stage.submit(job(name, tenant="loud"))
+        stage.settle(2)
+    assert [record.name for record in stage.service.records.jobs.values()] == ["q", "c"]
+    assert sum(len(out) for out, _ in stage.world.outputs.values()) == 80
+    assert load(take(stage.service.records).encode()) == stage.service.records
+
+
+def test_outputs_of_a_tenants_unfinished_jobs_have_so_many_bytes() -> None:
+    """Attempts that run share the rest of it, so that it is passed by no more than they write."""
+    settings = Settings(
+        limits=Limits(output_per_tenant=100), tenants=(Tenant("loud"), Tenant("quiet"))
+    )
+    says = Fate(SECOND, out=b"x" * 30, err=b"y" * 30)
+    stage = Stage(settings=settings, fates={"loud": [says], "quiet": [says]})
+    stage.submit(job("loud", 40, tenant="loud", demand={"cpu": 2}))
+    stage.settle(10)
+    assert stage.service.records.totals["loud"].output == 120
+    assert load(take(stage.service.records).encode()) == stage.service.records
+    stage.restart()
+    stage.settle(10)
+    assert sum(len(out) + len(err) for out, err in stage.world.outputs.values()) == 120
+    stage.submit(job("quiet", tenant="quiet", demand={"cpu": 2}))
+    stage.settle(10)
+    assert (b"x" * 30, b"y" * 30) in [*stage.world.outputs.values()][2:]
+
+
+def test_what_is_said_of_the_ends_of_a_tenants_unfinished_tasks_has_so_many_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fold_ends, "MOST_ENDS", 5_000)
+    fails = Fate(0, code=1, message="é" * 200)
+    stage = Stage(settings=Settings(tenants=(Tenant("t"),)), fates={"x": [fails], "y": [fails]})
+    stage.submit(job("x", 4, tenant="t", retries=20))
+    records = stage.service.records
+    while records.table.attempt[0] < 12:  # more than are kept of a task
+        stage.settle(1)
+        assert records.totals["t"].ends <= 5_000
+    x = records.names["x"]
+    assert x.ends == records.totals["t"].ends > 3_000
+    assert sum(len(each) for each in (x.past or {}).values()) >= 3
+    assert load(take(records).encode()) == records
+    stage.step(CancelJob(ADMIN, "x"))
+    stage.settle(1)
+    assert records.totals["t"].ends == 0
+    assert records.kept["t"].bytes == x.bytes + x.ends
+    stage.submit(job("y", tenant="t"))  # what is over counts no more
+    stage.settle(20)
+    assert stage.task("y").why == fails.message
+
+
+def test_demands_that_differ_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is new leaves an answer, as long as machines stay as they are."""
+    monkeypatch.setattr(book, "MOST_FITTED", 10)
+    stage = Stage()
+    for number in range(25):
+        stage.submit(job(f"x{number}", demand={"cpu": 1, "memory": number + 1}))
+    core = stage.service.core
+    assert core is not None
+    assert 0 < len(core.book._fitted) <= 10  # noqa: SLF001
 
 
 def test_names_under_keys_of_a_tenant_have_so_many_bytes() -> None:

@@ -24,8 +24,9 @@ from fairlead.service.records.book import Records
 from fairlead.service.recovery.core_fold import DisagreementError
 from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.snapshots import load, take
-from fairlead.service.requests import CancelJob, Done, MakeToken, Refused, Role, SubmitJobs, Wrong
+from fairlead.service.requests import CancelJob, Done, MakeToken, Refused, SubmitJobs, Wrong
 from fairlead.service.settings import Retention, Settings
+from fairlead.wire.kinds import Role
 from tests.engines.fake import Call, FakeEngine
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job

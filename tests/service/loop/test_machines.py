@@ -14,10 +14,10 @@ from fairlead.service.requests import (
     MakeToken,
     Refused,
     RevokeToken,
-    Role,
     Wrong,
 )
 from fairlead.service.settings import Settings
+from fairlead.wire.kinds import Role
 from tests.engines.fake import Call
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job

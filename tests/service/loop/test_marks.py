@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fairlead.service.records.dump import load, take
-from fairlead.service.records.marks import Mark, MarkKind, Marks
+from fairlead.service.records.marks import Mark, Marks
 from fairlead.service.requests import DrainMachine
+from fairlead.wire.kinds import MarkKind
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
 STOPPED = MarkKind.TASKS_STOPPED

@@ -25,11 +25,11 @@ from fairlead.service.requests import (
     ForgetJobs,
     PutTenant,
     Request,
-    Role,
     SubmitJobs,
     Wrong,
 )
 from fairlead.service.settings import Settings
+from fairlead.wire.kinds import Role
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fate, World, lasting
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job

@@ -7,7 +7,8 @@ import pytest
 
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.service.requests import Caller, PutTenant, Role, SubmitJobs, Wrong
+from fairlead.service.requests import Caller, PutTenant, SubmitJobs, Wrong
+from fairlead.wire.kinds import Role
 from tests.service.loop.stage import ADMIN, Stage, job
 
 NODES = [

@@ -11,10 +11,10 @@ from fairlead.model.machine import Machine
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.loop.engine_link import AT_ONCE
-from fairlead.service.records.jobs import JobState
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import CancelJob, ForgetJob
 from fairlead.service.settings import Settings
+from fairlead.wire.kinds import JobState
 from tests.engines.fake import Call
 from tests.engines.world import Fate
 from tests.service.fairness.at_once import AtOnce

@@ -16,7 +16,7 @@ from tests.service.loop.stage import Stage, job
     ("mine", "other"),
     [
         (START, b"fairlead snapshot 0\n"),
-        (b'"version":7', b'"version":2'),
+        (b'"version":8', b'"version":2'),
         (b'"version":2', b'"version":0'),
     ],
     ids=["the frame", "the records", "the core"],

@@ -31,7 +31,7 @@ from fairlead.service.metrics import Metrics
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.recovery.follower import Follower
 from fairlead.whole_file import write_whole
-from fairlead.wire.jobs import JobState
+from fairlead.wire.kinds import JobState
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, start, until
 from tests.service.conftest import Databases
 from tests.service.failovers import Way

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.requests import Role
 from fairlead.service.signin.settings import SignInSettings
+from fairlead.wire.kinds import Role
 from tests.service.api.stage import Stage
 from tests.service.signin.issuer import CLIENT, Issuer, issuing
 

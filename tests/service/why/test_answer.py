@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from fairlead.engines.interface import Cause
+from fairlead.engines.local.outputs import MISSING, Missing
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.fairness.interface import JobShare
-from fairlead.service.records.jobs import JobState
 from fairlead.service.why.answer import Fair
 from fairlead.service.why.remedies import ChangeKind
 from fairlead.service.why.to_wire import to_wire
+from fairlead.wire.kinds import JobState
 from tests.engines.world import Fate
 from tests.service.fairness.live import SECOND, Live, runs
 
@@ -117,7 +118,7 @@ def test_jobs_that_do_not_wait() -> None:
 
 
 def test_what_is_said_of_tasks_that_ended_well_is_their_owners() -> None:
-    said = "its output was longer than what is kept of one, and ends before its end"
+    said = MISSING[Missing.BEYOND_LIMIT]
     live = Live(machines(), TENANTS, lambda _: Fate(1, message=said))
     live.submit(runs("loud", {"cpu": 1}, tenant="vision", tasks=2))
     for _ in range(3):

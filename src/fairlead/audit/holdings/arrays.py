@@ -174,7 +174,7 @@ class Held:
                 at = parent.get(at)
             if at is not None:
                 found.append(party.jobs)
-        return Party(tenant, np.sort(np.concatenate(found)) if found else _none())
+        return Party(tenant, np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64))
 
 
 def hold(outcome: Outcome) -> Held:
@@ -185,7 +185,7 @@ def hold(outcome: Outcome) -> Held:
     shares = [placed[name] for name in seen.names]
     pooled = not outcome.whole and any(share.placements is None for share in shares)
     pooled_away = pooled
-    classes = seen.all_kinds() if pooled else seen.classes(allocation.classes)
+    classes = seen.all_kinds if pooled else seen.classes(allocation.classes)
     total = np.array([share.tasks for share in shares], dtype=float)
     drawn: tuple[Drawn, ...] = ()
     units = (1,) * len(seen.resources)
@@ -235,10 +235,6 @@ def _columns(seen: Seen, classes: Classes, named: Sequence[MachineClass] | None)
     for each in named:
         column[[seen.machine[name] for name in each.machines]] = classes.column[each.index]
     return column
-
-
-def _none() -> Ints:
-    return np.zeros(0, dtype=np.int64)
 
 
 def _parties(tenant: Sequence[str], runs: Bools) -> tuple[Party, ...]:

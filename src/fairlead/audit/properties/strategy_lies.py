@@ -69,7 +69,7 @@ def scene_of(outcome: Outcome) -> Scene:
     spread."""
     given = outcome.input
     seen = see(given.cluster, given.jobs)
-    kinds = seen.all_kinds()
+    kinds = seen.all_kinds
     price = _prices(outcome, seen)
     tenants = {tenant.name: tenant for tenant in given.cluster.tenants}
     members: list[list[str]] = [[] for _ in seen.kinds]
@@ -279,7 +279,6 @@ def draw_lie(scene: Scene, liar: Liar, draw: np.random.Generator) -> Job:
 
 
 def lie_of(*claims: tuple[Liar, Job], tenants: tuple[Tenant, ...] = ()) -> Lie:
-    """These tenants claim these jobs."""
     return Lie(
         tuple(liar.tenant for liar, _ in claims), tuple(claim for _, claim in claims), tenants
     )

@@ -85,7 +85,7 @@ def gets(true: Job, claims: list[Job], after: Outcome, truth: Fraction | None = 
     taken = {job.name for job in given.jobs}
     name = next(n for i in range(len(taken) + 1) if (n := f"true{i}") not in taken)
     seen = see(given.cluster, (*given.jobs, replace(true, name=name, tenant=None)))
-    kinds = seen.all_kinds()
+    kinds = seen.all_kinds
     really = kinds.usable[-1]
     rows = [seen.job[claim.name] for claim in claims]
     if not (kinds.usable[rows] & ~really).any():

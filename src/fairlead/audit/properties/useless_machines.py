@@ -119,7 +119,6 @@ def new_name(given: Input) -> str:
 
 
 def demanded(given: Input) -> list[str]:
-    """The resources that jobs demand."""
     return sorted({name for job in given.jobs for name, need in job.demand.items() if need})
 
 

@@ -99,7 +99,6 @@ class Search:
         return cost
 
     def solve(self, counts: Counts) -> Bought:
-        """The purchase, solved."""
         if counts not in self._known:
             now = self._before
             if any(counts):

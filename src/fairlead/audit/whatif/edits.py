@@ -94,7 +94,7 @@ def apply_edits(given: Input, edits: Iterable[Edit]) -> Edited:
     for edit in edits:
         match edit:
             case Weight():
-                now = _weighted(now, edit)
+                now = _with_weight(now, edit)
             case Limit():
                 more = with_limit(now.cluster, edit.tenant, edit.resource, edit.amount)
                 now = replace(now, cluster=more)
@@ -164,7 +164,7 @@ def _with_job(given: Input, changed: Job) -> Input:
     return replace(given, jobs=jobs)
 
 
-def _weighted(given: Input, edit: Weight) -> Input:
+def _with_weight(given: Input, edit: Weight) -> Input:
     tenants = given.cluster.tenants
     if any(tenant.name == edit.tenant for tenant in tenants):
         changed = tuple(_heavier(t, edit) if t.name == edit.tenant else t for t in tenants)

@@ -188,7 +188,7 @@ class _Asked:
 
     def weight(self, text: str) -> list[Edit]:
         """`vision=3`."""
-        name, amount = _assigned(text, "vision=3")
+        name, amount = _read_assignment(text, "vision=3")
         return [Weight(self._tenant(name), positive(amount))]
 
     def _tenant(self, name: str) -> str:
@@ -263,7 +263,7 @@ class _Asked:
         found: list[tuple[str, Fraction]] = []
         known = dict.fromkeys([*self._resources, *more])
         for each in text.split(","):
-            resource, amount = _assigned(each, example)
+            resource, amount = _read_assignment(each, example)
             if resource not in known:
                 hint = Known(known).hint(resource, f"machines have {listing(known, most=8)}")
                 raise InputError(f'no machine has the resource "{resource}"', hint)
@@ -271,7 +271,7 @@ class _Asked:
         return found
 
 
-def _assigned(text: str, example: str) -> tuple[str, str]:
+def _read_assignment(text: str, example: str) -> tuple[str, str]:
     name, equals, amount = text.rpartition("=")
     if not equals or not name.strip() or not amount.strip():
         raise InputError(f'"{text}" sets nothing', f"write it as in {example}")

@@ -176,7 +176,6 @@ def explain_job(
 
 
 def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, object]:
-    """The explanation as `fairlead.explanation/1`."""
     useless = [change for change in changes if tried and not change.raises]
     return {
         "schema": SCHEMA,
@@ -217,7 +216,6 @@ def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, 
 
 
 def tenant_tree(why: TenantExplanation) -> dict[str, object]:
-    """The explanation as `fairlead.tenant-explanation/1`."""
     given, allocation = why.outcome.input, why.outcome.allocation
     from fairlead.sharing.analysis.explanation import stops_of
 

@@ -41,7 +41,6 @@ class TenantNow:
 
     @property
     def tree(self) -> dict[str, Any]:
-        """All of it as JSON."""
         return {
             "schema": SCHEMA,
             "tenant": self.row.model_dump(mode="json"),

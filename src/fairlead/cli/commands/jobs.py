@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairlead.wire.jobs import Jobs, JobState
+    from fairlead.wire.jobs import Jobs
+    from fairlead.wire.kinds import JobState
 
     state = state_word(args.state, JobState, "a job") if args.state is not None else None
     with service_of(args) as service:

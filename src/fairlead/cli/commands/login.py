@@ -26,7 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Signs in, and says as whom."""
     from fairlead.client.client import Client
     from fairlead.client.issuer import IssuerAnswerError, ask_code, discover, wait_for_tokens
     from fairlead.client.login import Login, keep_login, login_file, with_tokens

@@ -45,7 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the report and prints its tables."""
     from pathlib import Path
 
     from fairlead.extras import need

@@ -176,10 +176,11 @@ def study_of(args: argparse.Namespace) -> Study:
     """Builds the study that the arguments ask for. Raises InputError."""
     from pathlib import Path
 
+    from fairlead.scheduling.placement.registry import DEFAULT, find
     from fairlead.sharing.rules.spec import split
     from fairlead.simulation.engine.failures import read_failures
     from fairlead.simulation.engine.options import Options
-    from fairlead.simulation.engine.workload_core import placement_named, policy_named
+    from fairlead.simulation.engine.workload_core import policy_named
     from fairlead.simulation.studies.source import source_of
     from fairlead.simulation.studies.study import RECORDS, Study
 
@@ -212,7 +213,7 @@ def study_of(args: argparse.Namespace) -> Study:
         if name not in RECORDS:
             right = f"the tables are {', '.join(RECORDS)}"
             raise InputError(f"--record knows no table {name!r}", right)
-    placement = placement_named(args.placement or said.placement)
+    placement = find(args.placement or said.placement or DEFAULT).name
     return Study(
         source=source,
         policies=tuple(policies),

@@ -35,7 +35,7 @@ examples:
   fairlead start | cat          in a pipe: a line every other second, for 20 seconds
 
 The service, its state and all tasks are gone when it ends. `fairlead demo` shows fair shares
-without a service.
+without a service. In a checkout `./start` is the same, with the same options.
 """
 
 IN_A_PIPE = "20s"

@@ -49,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lists the studies, or runs one or all of them."""
     from fairlead.studies.registry import every, study_of
 
     if args.name == LIST:

@@ -207,8 +207,7 @@ def submit_jobs(
     """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
     ServiceError, and InputError for what the service finds wrong; where some of very many were
     accepted, a remark says how to go on."""
-    from fairlead.client.batches import batches
-    from fairlead.client.client import BATCH, new_key
+    from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import RefusedError, ServiceError
     from fairlead.model.plain import plain_job
 
@@ -232,7 +231,7 @@ def submit_jobs(
                 f" --key {key} goes on there"
             )
         if isinstance(error, RefusedError):
-            raise written.placed(error.mistakes) from error
+            raise written.with_places(error.mistakes) from error
         raise
     return accepted, warnings
 
@@ -263,7 +262,7 @@ def wait_for_jobs(service: Client, names: Sequence[str], timeout: float | None) 
 def code_of(rows: Sequence[JobRow]) -> int:
     """The exit code that tells how the jobs ended: the worst of all."""
     from fairlead.client.waiting import OVER
-    from fairlead.wire.jobs import JobState
+    from fairlead.wire.kinds import JobState
 
     states = {row.state for row in rows}
     if JobState.FAILED in states:

@@ -53,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Makes, lists or revokes tokens."""
-    from fairlead.wire.tokens import Role, Tokens
+    from fairlead.wire.kinds import Role
+    from fairlead.wire.tokens import Tokens
 
     if args.action == "list":
         with service_of(args) as service:

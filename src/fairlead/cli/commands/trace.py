@@ -92,7 +92,6 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what is in the trace, or writes it."""
     workload = read_trace(args)
     if args.action == "convert":
         return _convert(workload, args)

@@ -83,7 +83,6 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
-    """The cluster and the jobs that the files describe together."""
     from fairlead.files import load
 
     return load(*files)

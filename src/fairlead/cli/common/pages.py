@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add_html(parser: argparse.ArgumentParser, what: str) -> None:
-    """The option that writes a page, which draws this."""
     parser.add_argument("--html", metavar="FILE", help=f"write a page that {what}, for a browser")
 
 

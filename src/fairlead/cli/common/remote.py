@@ -33,7 +33,6 @@ def add_service(parser: argparse._ActionsContainer) -> None:
 
 
 def add_address(parser: argparse._ActionsContainer) -> None:
-    """Adds the option that names the service."""
     parser.add_argument(
         "--url",
         metavar="URL",
@@ -44,7 +43,6 @@ def add_address(parser: argparse._ActionsContainer) -> None:
 
 @contextmanager
 def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator[Client]:
-    """The service that the arguments name."""
     from fairlead.client.client import Client
 
     only_text(args)

@@ -59,7 +59,8 @@ def screen_of(stream: TextIO) -> Screen:
     """The abilities of the stream. NO_COLOR and TERM=dumb are kept (https://no-color.org)."""
     if not stream.isatty():
         return Screen()
-    width = int(os.environ.get("COLUMNS", "0") or 0) if _columns_given() else 0
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() else 0
     if not width:
         try:
             width = os.get_terminal_size(stream.fileno()).columns
@@ -68,10 +69,6 @@ def screen_of(stream: TextIO) -> Screen:
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     blocks = "utf" in (stream.encoding or "").lower()
     return Screen(width=max(40, width or 80), colour=not plain, blocks=blocks)
-
-
-def _columns_given() -> bool:
-    return os.environ.get("COLUMNS", "").isdecimal()
 
 
 def brief(text: str) -> str:

@@ -47,7 +47,7 @@ class WrittenJobs:
     jobs: tuple[Job, ...]
     place: Callable[[About], Place | None]
 
-    def placed(self, mistakes: Iterable[Mistake]) -> InputError:
+    def with_places(self, mistakes: Iterable[Mistake]) -> InputError:
         """The service's remarks on them, with its places, in their order."""
         found = [replace(each, place=each.place or self.place(each.about)) for each in mistakes]
         names = {job.name: number for number, job in enumerate(self.jobs)}
@@ -181,7 +181,6 @@ def rename_jobs(written: WrittenJobs) -> WrittenJobs:
 
 
 def make_up_name(command: str) -> str:
-    """A name for the job of a command."""
     words = command.split()
     word = re.sub(r"[^\w.-]+", "-", Path(words[0]).name if words else "").strip("-.")
     return f"{word[:40] or 'job'}-{_make_up_ending()}"

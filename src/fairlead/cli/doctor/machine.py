@@ -119,7 +119,8 @@ def open_files(subject: Subject) -> Finding:
 def disk(subject: Subject) -> Finding:
     """Whether the journal and outputs find room."""
     place = subject.nearest(subject.folder)
-    free = shutil.disk_usage(place).free
+    usage, settings = shutil.disk_usage(place), subject.plan.configured.settings
+    free = usage.free
     text = f"{amounts([free], 3)[0]} are free at {place}"
     if free < NO_DISK:
         return fails(text, "make room: a journal that cannot be written takes no work")
@@ -130,6 +131,14 @@ def disk(subject: Subject) -> Finding:
         return warn(
             f"of {names.f_files:,} files that the disk can have, {names.f_favail:,} are left",
             "remove files: each task has two of its own",
+        )
+    of_one, of_over = settings.limits.output_per_tenant, settings.retention.output
+    outputs, whole = amounts([of_one + of_over, usage.total], 3)
+    if subject.plan.engine == "local" and of_one + of_over > usage.total:
+        return warn(
+            f"outputs of one tenant, and of finished jobs, may take {outputs}, and the disk of"
+            f" {place} has {whole}",
+            "lower `output_per_tenant` (`limits`) and `output` (`retention`)",
         )
     return well(text)
 

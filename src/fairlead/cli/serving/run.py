@@ -173,7 +173,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             behind_proxy=plan.behind_proxy,
             no_auth=plan.no_auth,
             api=plan.configured.api,
-            metrics=lambda door: render_metrics(metrics, door),
+            metrics=lambda mailbox: render_metrics(metrics, mailbox),
             on_answer=metrics.api,
             waits=complain,
             troubles=voice.say_trouble,
@@ -188,11 +188,11 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
         return serve(serving, ready)
 
 
-async def render_metrics(metrics: Metrics, door: Mailbox[Service | Follower]) -> bytes:
+async def render_metrics(metrics: Metrics, mailbox: Mailbox[Service | Follower]) -> bytes:
     """All metrics as Prometheus reads them."""
     from fairlead.service.process.clock import wall_clock
 
-    await door.read(lambda service: metrics.read(service, wall_clock()), long=True)
+    await mailbox.read(lambda service: metrics.read(service, wall_clock()), long=True)
     return await asyncio.to_thread(metrics.text)
 
 

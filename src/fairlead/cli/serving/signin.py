@@ -9,8 +9,8 @@ from fairlead.cli.common.inputs import close_match
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import Source
 from fairlead.model.times import read_duration
-from fairlead.service.requests import Role
 from fairlead.service.signin.settings import ALGORITHMS, SignInSettings, is_safe
+from fairlead.wire.kinds import Role
 
 Node = Any
 """Of YAML: only the model knows its type."""

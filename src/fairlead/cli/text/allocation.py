@@ -151,7 +151,6 @@ def levels_table(jobs: Sequence[Job], allocation: Allocation, screen: Screen) ->
 
 
 def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
-    """A row for each price of a market."""
     ranges = Ranges(allocation.classes)
     rows = [[stop_name(stop, ranges), number(stop.price)] for stop in allocation.prices]
     yield from table(["resource", "price"], rows, "<<", screen)

@@ -35,7 +35,6 @@ _RANGES = 2  # ranges of machines, likewise
 def explanation_lines(
     cluster: Cluster, why: Explanation, changes: Sequence[Change], tried: bool, screen: Screen
 ) -> Iterator[str]:
-    """The explanation as paragraphs under headings."""
     yield from wrap(" ".join(answer(why)), screen)
     for hint in typing_hints(cluster, (why.job,), (why.share,)):
         yield from wrap(f"hint: {escaped(hint)}", screen)

@@ -26,7 +26,6 @@ def list_tree(studies: Sequence[Study]) -> dict[str, object]:
 
 
 def list_lines(studies: Sequence[Study], screen: Screen) -> list[str]:
-    """The studies that there are, a line each."""
     return table(("", ""), [(s.name, heading(s)) for s in studies], "<<", screen)
 
 

@@ -18,7 +18,6 @@ _CHANGES = 8  # changes that would raise it, best first
 
 
 def tenant_lines(why: TenantExplanation, screen: Screen) -> Iterator[str]:
-    """The explanation as paragraphs under headings."""
     yield from wrap(" ".join(_answer(why)), screen)
     if not why.jobs:
         return

@@ -340,6 +340,15 @@ class LocalEngine:
         spawner.remove(attempts)
         self._flush(spawner)
 
+    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
+        known = (self._supervisor.tasks.get(attempt) for attempt in attempts)
+        tasks = [task for task in known if task is not None]
+        if sum(self._records.written(task.attempt) for task in tasks) > most:
+            for task in tasks:
+                if task.phase is Phase.RUNNING and not task.cut:
+                    task.cut = True
+                    self._records.cut(task.attempt)
+
     def close(self) -> None:
         """Let go of everything; tasks go on running."""
         self._ready = False

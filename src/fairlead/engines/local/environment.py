@@ -50,7 +50,6 @@ def environment(
 
 
 def argv(assignment: Assignment) -> tuple[str, ...]:
-    """The program of a task and its arguments."""
     command = assignment.command
     assert command is not None
     return ("/bin/sh", "-c", command) if isinstance(command, str) else command

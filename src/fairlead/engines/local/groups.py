@@ -81,7 +81,6 @@ class Groups:
         return "memory" in self.controllers
 
     def path(self, attempt: Attempt) -> str:
-        """The folder of an attempt's group."""
         return f"{self._folder}/{attempt}"
 
     def limits(self, assignment: Assignment, memory: bool) -> dict[str, str]:

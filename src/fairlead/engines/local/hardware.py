@@ -22,8 +22,6 @@ PATIENCE = 20.0
 
 
 class Maker(Enum):
-    """The maker of this machine's GPUs."""
-
     NVIDIA = "NVIDIA"
     AMD = "AMD"
     NONE = "none"

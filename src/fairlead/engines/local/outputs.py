@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 
 PIECE = 1 << 16
@@ -17,6 +17,9 @@ PIECE = 1 << 16
 
 LAST = 1 << 20
 """Bytes of each output that are read at most once the task is over: what is in its pipe."""
+
+UNSEEN = 1 << 20
+"""Bytes that are kept until it is looked again whether no more are to be."""
 
 REST = 0.005
 """Seconds between two pieces that are left out: who writes what nobody keeps waits for it."""
@@ -35,7 +38,10 @@ class Missing(IntEnum):
 
 
 MISSING: Mapping[int, str] = {
-    Missing.BEYOND_LIMIT: "its output was longer than what is kept of one, and ends before its end",
+    Missing.BEYOND_LIMIT: (
+        "its output was longer than what is kept of one task, or than what its tenant had room for,"
+        " and ends before its end"
+    ),
     Missing.NOT_WRITTEN: "some of its output could not be written down, as on a full disk",
 }
 """The sentences for outputs that are not whole."""
@@ -43,10 +49,18 @@ MISSING: Mapping[int, str] = {
 
 class Outputs:
     """The pipes of a task. `files`: descriptors of the two files, to which is added; `most`: bytes
-    of both together; `uid`: who is to find the pipes his own, where another user runs the task."""
+    of both together; `uid`: who is to find the pipes his own, where another user runs the task;
+    `cut`: whether nothing more is to be kept."""
 
-    def __init__(self, files: tuple[int, int], most: int, uid: int | None) -> None:
+    def __init__(
+        self,
+        files: tuple[int, int],
+        most: int,
+        uid: int | None,
+        cut: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.missing = Missing.NOTHING
+        self._cut, self._unseen = cut, 0
         self._left = self._most = most
         self._told: set[int] = set()
         self._files: dict[int, int] = {}
@@ -97,6 +111,11 @@ class Outputs:
             return None
         if not data:
             return 0
+        self._unseen -= len(data)
+        if self._unseen < 0 < self._left:
+            self._unseen = UNSEEN
+            if self._cut():
+                self._most, self._left = self._most - self._left, 0
         kept = data[: self._left]
         self._left -= len(kept)
         file = self._files[descriptor]

@@ -3,6 +3,7 @@
     live/1.0.1.claim        process number and start of the shim that runs it, and as whom it runs;
                             "never": nobody may; "unknown": nobody can say any more
     live/1.0.1.why          why the engine stopped it, written before the first signal
+    live/1.0.1.cut          nothing more is kept of what it writes
     live/1.0.1.status       how it ended, written by the shim
     output/0/1.0.1.stdout, .stderr
     work/1.0.1              its working folder, where its job names no other
@@ -120,7 +121,7 @@ class Records:
 
     def remove(self, attempt: Attempt) -> None:
         record = self.record(attempt)
-        for name in ("why", "status", "claim"):
+        for name in ("why", "cut", "status", "claim"):
             try:
                 _remove(f"{record}.{name}")
             except OSError as error:
@@ -198,11 +199,26 @@ class Records:
         finally:
             os.close(file)
 
+    def written(self, attempt: Attempt) -> int:
+        """Bytes of its outputs."""
+        size = 0
+        for stream in (Stream.OUT, Stream.ERR):
+            with contextlib.suppress(OSError):  # there is none, or it is nothing that is kept
+                size += os.stat(self.output(attempt, stream), follow_symlinks=False).st_size
+        return size
+
+    def cut(self, attempt: Attempt) -> None:
+        """Have its shim keep nothing more of what it writes."""
+        with contextlib.suppress(OSError):  # a full disk keeps nothing more, either
+            create(f"{self.record(attempt)}.cut", "cut\n")
+
     def forget(self, attempt: Attempt) -> None:
-        """Remove its outputs."""
+        """Remove its outputs, and their folder if nobody else has any there."""
         for stream in Stream:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.output(attempt, stream))
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(self.output(attempt, Stream.OUT)))
 
 
 def _remove(path: str) -> None:

@@ -95,7 +95,7 @@ def _stand_over(order: Order, records: int, nothing: int) -> int:
     except OSError:  # a full disk
         return NOT_RUN
     try:
-        line, code = _run(order)
+        line, code = _run(order, records)
     except OSError as error:
         line, code = f"broken {BROKEN} {error.errno or errno.EIO}", BROKEN
     with contextlib.suppress(OSError):  # a full disk: the exit code tells the spawner
@@ -103,13 +103,17 @@ def _stand_over(order: Order, records: int, nothing: int) -> int:
     return code
 
 
-def _run(order: Order) -> tuple[str, int]:
+def _run(order: Order, records: int) -> tuple[str, int]:
     """Runs the task to its end; the line to be written down, and the code to exit with."""
     if order.group is not None:
         _make_group(order.group, order.limits)
     heard, told = os.pipe()
     uid = None if order.owner is None else order.owner.uid
-    outputs = Outputs(order.outputs, order.most_output, uid)
+
+    def cut() -> bool:
+        return os.access(f"{order.attempt}.cut", os.F_OK, dir_fd=records)
+
+    outputs = Outputs(order.outputs, order.most_output, uid, cut)
     child = os.fork()
     if child == 0:
         try:

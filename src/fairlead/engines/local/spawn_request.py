@@ -71,7 +71,7 @@ class SpawnRequests:
             someone,
             None if groups is None else groups.path(attempt),
             {} if groups is None else groups.limits(assignment, self._memory),
-            self._most_output,
+            assignment.most_output(self._most_output),
         )
 
     def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:

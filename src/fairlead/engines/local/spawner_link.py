@@ -32,8 +32,6 @@ main()
 
 @dataclass(frozen=True, slots=True)
 class SpawnRequest:
-    """Tells the spawner to start a shim."""
-
     attempt: Attempt
     folder: str
     own_folder: bool  # the folder is made for it

@@ -38,6 +38,9 @@ SWEEP = 1.0
 AT_A_TIME = 200
 """So many of these are looked at even if they wrote down no end."""
 
+DEAD_TIMERS = 1000
+"""Timers of attempts that are over: a time limit of years would be waited for."""
+
 DESCRIPTORS = 4
 """Watching shims may take one in so many of the files that this process may have open."""
 
@@ -86,6 +89,7 @@ class Supervisor:
 
     def finish(self, task: Task, over: Ended | Lost) -> None:
         """An attempt is over, and nothing of it runs any more."""
+        over = replace(over, output=self._records.written(task.attempt))
         task.phase, task.over = Phase.OVER, over
         self._clearing.pop(task.attempt, None)
         if task.silent:
@@ -102,9 +106,9 @@ class Supervisor:
 
     def _after_all(self, task: Task, over: Lost) -> Ended | Lost:
         if task.stopping is None:
-            return Lost(over.attempt, True, over.why, over.machine_at_fault)
-        now = max(time.time_ns() // 1000, task.time)
-        return Ended(over.attempt, task.stopping, signal.SIGTERM, now, task.time, over.why)
+            return replace(over, started=True)
+        now, output = max(time.time_ns() // 1000, task.time), over.output
+        return Ended(over.attempt, task.stopping, signal.SIGTERM, now, task.time, over.why, output)
 
     def adopt(self, task: Task, claim: Claim) -> None:
         """An attempt's shim, which is no child of ours, runs: say so, and watch it."""
@@ -256,6 +260,9 @@ class Supervisor:
             self._records.forbid(task.attempt)
 
     def _at(self, when: float, task: Task, timer: Timer) -> None:
+        if len(self._timers) > len(Timer) * len(self.tasks) + DEAD_TIMERS:
+            self._timers = [each for each in self._timers if each[2] in self.tasks]
+            heapq.heapify(self._timers)
         self._count += 1
         heapq.heappush(self._timers, (when, self._count, task.attempt, timer))
 

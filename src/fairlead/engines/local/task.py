@@ -30,6 +30,7 @@ class Task:
     own: bool = True  # its shim is a child of the present spawner
     uid: int = field(default_factory=os.geteuid)  # as whom it runs
     grouped: bool = False  # it has a control group
+    cut: bool = False  # its shim was told to keep no more of what it writes
     silent: bool = False  # nobody expects it, so nothing is reported of it
     begun: float = 0.0  # by the steady clock
     time: int = 0  # in microseconds since 1970

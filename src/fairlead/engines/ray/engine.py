@@ -386,7 +386,7 @@ def _tree(assignment: Assignment, most_output: int) -> Tree:
         "limit": None if limit is None else float(limit),
         "user": assignment.user,
         "tenant": assignment.tenant,
-        "most_output": most_output,
+        "most_output": assignment.most_output(most_output),
     }
     if kind == "function" and assignment.user is not None:
         spec["problem"] = (

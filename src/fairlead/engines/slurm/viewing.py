@@ -243,7 +243,6 @@ class Viewer:
         return found
 
     def _job(self, number: int, tenant: str, request: Request) -> Job:
-        """The job of these elements."""
         alike = self._jobs.setdefault(number, {})
         job = alike.get((tenant, request))
         if job is None:

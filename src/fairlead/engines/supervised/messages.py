@@ -26,12 +26,10 @@ Tree = dict[str, Any]
 
 
 def plain_attempt(attempt: Attempt) -> list[int]:
-    """An attempt as three numbers."""
     return [attempt.job, attempt.task, attempt.number]
 
 
 def attempt_of(tree: list[int]) -> Attempt:
-    """The attempt of three numbers."""
     job, task, number = tree
     return Attempt(job, task, number)
 
@@ -58,11 +56,12 @@ def plain_assignment(assignment: Assignment) -> Tree:
         tree["pieces"] = [list(piece) for piece in assignment.pieces]
     if assignment.user is not None:
         tree["user"] = assignment.user
+    if assignment.room is not None:
+        tree["room"] = assignment.room
     return tree
 
 
 def assignment_of(tree: Tree, call: str | None = None) -> Assignment:
-    """The assignment of a tree, with its call."""
     command = tree.get("command")
     limit = tree.get("time_limit")
     return Assignment(
@@ -78,6 +77,7 @@ def assignment_of(tree: Tree, call: str | None = None) -> Assignment:
         time_limit=None if limit is None else Fraction(limit),
         pieces=tuple((resource, index) for resource, index in tree.get("pieces", ())),
         user=tree.get("user"),
+        room=tree.get("room"),
     )
 
 
@@ -109,9 +109,10 @@ def plain_report(report: Report) -> Tree:
         case Ended():
             tree |= {"is": "ended", "cause": report.cause.value, "code": report.code}
             tree |= {"time": report.time, "started": report.started, "message": report.message}
+            tree["output"] = report.output
         case Lost():
             tree |= {"is": "lost", "started": report.started, "why": report.why}
-            tree["machine_at_fault"] = report.machine_at_fault
+            tree |= {"machine_at_fault": report.machine_at_fault, "output": report.output}
     return tree
 
 
@@ -127,8 +128,10 @@ def report_of(tree: Tree) -> Report:
             tree["time"],
             tree["started"],
             tree["message"],
+            tree.get("output", 0),  # a launcher of before does not say it
         )
-    return Lost(attempt, tree["started"], tree["why"], tree["machine_at_fault"])
+    why, at_fault = tree["why"], tree["machine_at_fault"]
+    return Lost(attempt, tree["started"], why, at_fault, tree.get("output", 0))
 
 
 def plain_node(node: Node) -> Tree:

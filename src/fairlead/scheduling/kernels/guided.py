@@ -33,9 +33,9 @@ from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import (
     at_once,
     first_permitted,
+    is_permitted,
     may_start,
     next_permitted,
-    permitted,
 )
 from fairlead.scheduling.kernels.room.rules import better, slack
 from fairlead.scheduling.kernels.search.levels import level
@@ -75,11 +75,11 @@ def _everywhere(s: Handle, j: int) -> bool:
 
 
 @inner
-def _next_grown(s: Handle, j: int, start: int) -> int:
+def _find_grown(s: Handle, j: int, start: int) -> int:
     """The place in `dirty`, from `start` on, of a machine where a task of the job may be placed;
     NONE."""
     for i in range(start, s.header[0].dirty):
-        if permitted(s, j, s.dirty[i]):
+        if is_permitted(s, j, s.dirty[i]):
             return i
     return NONE
 
@@ -90,7 +90,7 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
     all, or of those whose room grew. NONE if there is none."""
     best = NONE
     least_rank, least_urgency, least, off = int64(0), int64(0), 0.0, 0.0
-    i = first_permitted(s, j) if everywhere else _next_grown(s, j, 0)
+    i = first_permitted(s, j) if everywhere else _find_grown(s, j, 0)
     while i >= 0:
         m = i if everywhere else s.dirty[i]
         rank, urgent, score = rank_of(s, j, m), urgency(s, j, m), rule.score(s, j, m)
@@ -102,7 +102,7 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
         if first:
             best, least_rank, least_urgency, least = m, rank, urgent, score
             off = slack(s, rule, score)
-        i = next_permitted(s, j, i + 1) if everywhere else _next_grown(s, j, i + 1)
+        i = next_permitted(s, j, i + 1) if everywhere else _find_grown(s, j, i + 1)
     return best
 
 

@@ -10,7 +10,7 @@ from fairlead.model.errors import InputError
 from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.pledges import pledge, release
-from fairlead.scheduling.kernels.memory.state import Ints
+from fairlead.scheduling.kernels.memory.state import Ints, Records, State
 from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.preemption.picture import (
@@ -25,8 +25,14 @@ from fairlead.scheduling.preemption.picture import (
 from fairlead.scheduling.preemption.rule import Memory, Preemption
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.digest import word_of
-from fairlead.scheduling.state.rows import jobs_kept, limits, stopping_tasks, tasks_held
-from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.scheduling.state.rows import (
+    STOPPING,
+    UP,
+    jobs_kept,
+    limits,
+    stopping_tasks,
+    tasks_held,
+)
 
 Launches = Sequence[tuple[int, int]]
 """Of a round of decisions: the slots of job and machine."""
@@ -59,7 +65,7 @@ class Stopping:
             book.now,
             self._standing(book).get,
             by_seq,
-            lambda machines: held(book, machines),
+            lambda pledged: collect_held(book, pledged),
         )
         for m in orders.released:
             release(state.handle, m)
@@ -114,34 +120,47 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
     mix(book.state.handle, word_of(list(event.guarantees.items())))
 
 
-def held(book: Book, only: Sequence[int] | None) -> Held:
-    """The tasks held, on these machines or on all, as `Preemption` asks for it."""
+def collect_held(book: Book, pledged: Mapping[int, int] | None) -> Held:
+    """What `Preemption` asks for: the tasks held on the machines that are pledged, or on all. Its
+    time grows with what is there, so a pledge that stands is not paid for by all jobs."""
     state = book.state
     header = state.header[0]
-    up = np.flatnonzero(state.machine["state"][: int(header["machines"])] == MachineState.UP)
-    machines = [m for m in up.tolist() if only is None or m in only]
-    on = set(machines)
-    tasks = [
-        HeldTask(
-            job=int(state.job[task["job"]]["seq"]),
-            number=int(task["number"]),
-            machine=int(task["machine"]),
-            launched=int(task["launched"]),
-            pieces=pieces_of(state, int(task["pieces"])),
-            stopping=task["state"] == TaskState.STOPPING,
-        )
-        for task in state.task[tasks_held(state)]
-        if int(task["machine"]) in on
-    ]
-    stopping = stopping_tasks(state)
+    up = np.flatnonzero(state.machine["state"][: int(header["machines"])] == UP)
+    tasks = state.task[tasks_held(state)]
     jobs = np.flatnonzero(
         state.job["used"][: int(header["jobs"])] & (state.job["usable"][: int(header["jobs"])] > 0)
     )
+    if pledged is not None:
+        up = up[np.isin(up, list(pledged))]
+        tasks = tasks[np.isin(tasks["machine"], up)]
+        holds = np.isin(state.job["seq"][jobs], list(pledged.values()))
+        jobs = jobs[holds | np.isin(jobs, tasks["job"])]
+    else:
+        tasks = tasks[state.machine["state"][tasks["machine"]] == UP]
+    stopping = stopping_tasks(state)
     return Held(
-        machines=tuple(_machine(book, m) for m in machines),
+        machines=tuple(_machine(book, m) for m in up.tolist()),
         jobs=tuple(_job(book, j, stopping) for j in jobs.tolist()),
-        tasks=tuple(tasks),
+        tasks=_tasks_of(state, tasks),
         piece=tuple(state.unit.tolist()),
+    )
+
+
+def _tasks_of(state: State, tasks: Records) -> tuple[HeldTask, ...]:
+    """These rows; column by column, as each field of a row takes as long as all of a column."""
+    columns = (
+        state.job["seq"][tasks["job"]],
+        tasks["number"],
+        tasks["machine"],
+        tasks["launched"],
+        tasks["pieces"],
+        tasks["state"] == STOPPING,
+    )
+    return tuple(
+        HeldTask(job, number, machine, launched, pieces_of(state, pieces), stopping)
+        for job, number, machine, launched, pieces, stopping in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     )
 
 

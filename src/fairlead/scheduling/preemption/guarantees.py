@@ -8,6 +8,6 @@ from fairlead.model.values import FrozenMap
 from fairlead.sharing.problem.problem import Ints
 
 
-def named(jobs: Sequence[str], whole: Ints) -> FrozenMap[int]:
+def by_name(jobs: Sequence[str], whole: Ints) -> FrozenMap[int]:
     """The whole tasks of each job; jobs with none are left out."""
     return FrozenMap({job: count for job, count in zip(jobs, whole.tolist(), strict=True) if count})

@@ -16,9 +16,10 @@ Standing = Callable[[int], tuple[int, int] | None]
 """Of a job's seq: how many of its tasks run (not those told to stop) and how many wait; None where
 there is no such job, or it can run nowhere."""
 
-Look = Callable[[Sequence[int] | None], Held]
-"""The amounts held on these machines (None: on all), those of them that are up; with all jobs that
-have tasks there, or to which they are pledged (None: all that can run and have tasks)."""
+Look = Callable[[Mapping[int, int] | None], Held]
+"""The amounts held on machines that are pledged, to the job beside each (None: on all machines), of
+those of them that are up; with the jobs that have tasks there, and these (None: all that can run
+and have tasks)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Preemption:
         stands = {job: standing(job) for job in self._guarantee}
         self._clock(now, stands)
         if self._pledged:
-            released += self._broken(look(tuple(self._pledged)))
+            released += self._broken(look({m: job for m, (job, _) in self._pledged.items()}))
         if self._pledged:
             return Orders(released=tuple(released))
         ripe = [job for job in self._since if self._ripens(job) <= now]

@@ -50,7 +50,6 @@ class FrozenCore:
         return sum(getattr(self._core.state, name).nbytes for name in FIELDS)
 
     def has(self, job: str) -> bool:
-        """Whether it knows a job of this name."""
         return job in self._core.ids.jobs
 
     @property
@@ -110,9 +109,9 @@ def freeze(core: Core, into: FrozenCore | None = None, *, shared: bool = False) 
         if name not in SCRATCH:
             _bytes(new[:rows])[...] = _bytes(array[:rows])
         setattr(state, name, new)
-    book.ids = core.ids.copied()
+    book.ids = core.ids.copy()
     book.state, book.rejected = state, list(core.book.rejected)
-    book.labels = core.book.labels.copied()
+    book.labels = core.book.labels.copy()
     book.forget_sums()
     other.book, other.pending, other.checked = book, list(core.pending), False
     memory = None if core.stopping is None else core.stopping.memory()

@@ -82,7 +82,6 @@ def least_reductions(core: Core, slot: int) -> list[tuple[int, Amounts]]:
 
 
 def free_room(core: Core, m: int) -> Room:
-    """The free amounts and devices of a machine."""
     state = core.state
     free = tuple(state.free[m].tolist())
     machine = HeldMachine(seq=m, free=free, pieces=free_pieces(state, m))

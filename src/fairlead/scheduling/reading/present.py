@@ -16,9 +16,15 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.memory.state import Ints, Words
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.reading.lookup import is_fifo
-from fairlead.scheduling.state.rows import jobs_present, machines_there, stopping_tasks, tasks_held
+from fairlead.scheduling.state.rows import (
+    STOPPING,
+    UP,
+    jobs_present,
+    machines_there,
+    stopping_tasks,
+    tasks_held,
+)
 from fairlead.scheduling.state.scales import Classes, Scaler
-from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.sharing.problem.problem import Bools, Floats
 
 _name = attrgetter("name")
@@ -42,7 +48,7 @@ class Machines:
     @property
     def up(self) -> Bools:
         """(M,) whether each takes tasks."""
-        up: Bools = self._core.state.machine["state"][self.slot] == MachineState.UP
+        up: Bools = self._core.state.machine["state"][self.slot] == UP
         return up
 
     @property
@@ -228,7 +234,7 @@ class Tasks:
     @property
     def stopping(self) -> Bools:
         """Whether each was told to stop."""
-        stopping: Bools = self._column("state") == TaskState.STOPPING
+        stopping: Bools = self._column("state") == STOPPING
         return stopping
 
     @property

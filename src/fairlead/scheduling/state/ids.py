@@ -57,7 +57,7 @@ class Ids:
         self.tenant_at[slot] = tenant
         self.below.setdefault(tenant.parent, []).append(slot)
 
-    def copied(self) -> Ids:
+    def copy(self) -> Ids:
         """Tables of one's own, without `tasks`. The values are frozen, and shared."""
         tables = {name: copy(table) for name, table in vars(self).items()}
         below = {parent: list(slots) for parent, slots in self.below.items()}

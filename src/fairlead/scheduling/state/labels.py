@@ -42,7 +42,7 @@ class Labels:
             more = max(machines, 2 * rows) - rows if machines > rows else 0
             self.table = np.pad(self.table, [(0, more), (0, max(0, labels - width))])
 
-    def copied(self) -> Labels:
+    def copy(self) -> Labels:
         """A table of one's own."""
         return Labels(dict(self.numbers), self.table.copy())
 

@@ -14,6 +14,7 @@ from fairlead.sharing.problem.problem import Bools, Floats
 
 UP, DRAINING = int(MachineState.UP), int(MachineState.DRAINING)
 ON_MACHINES = tuple(map(int, HELD))
+STOPPING = int(TaskState.STOPPING)
 """States as plain numbers: NumPy compares a column with a member of an enumeration five times as
 slowly."""
 
@@ -67,7 +68,7 @@ def are_held(tasks: Records) -> Bools:
 def stopping_tasks(state: State) -> Ints:
     """(slots of jobs,) the number of tasks of each that were told to stop."""
     task = state.task[: int(state.header[0]["tasks"])]
-    told = task["job"][task["state"] == TaskState.STOPPING]
+    told = task["job"][task["state"] == STOPPING]
     return np.bincount(told, minlength=len(state.job)).astype(np.int64)
 
 

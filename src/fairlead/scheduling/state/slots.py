@@ -17,7 +17,7 @@ from fairlead.sharing.rules.spec import read
 NAME = "slots"
 
 
-def named(policy: str) -> bool:
+def is_named(policy: str) -> bool:
     """Does the text name this mechanism?"""
     spec = read(policy)
     return not spec.file and spec.name == NAME
@@ -44,7 +44,7 @@ def online(policy: str | Policy, units: Sequence[Unit]) -> str | Policy:
     demand needs bundles, at least one (Ghodsi et al.: Dominant Resource Fairness, sections 2 and
     7). Only the order follows slots: tasks take what they demand, so nothing is oversubscribed.
     """
-    if isinstance(policy, Policy) or not named(policy):
+    if isinstance(policy, Policy) or not is_named(policy):
         return policy
     mechanism, amounts = _bundle(policy)
     names = [unit.name for unit in units]

@@ -284,7 +284,6 @@ class _Look:
         return [Reserved(names, None if until == NEVER else until)]
 
     def level(self, slot: int) -> float:
-        """The level of an active job."""
         return float(level(self.state.handle, slot))
 
     def _behind(self) -> list[Reason]:

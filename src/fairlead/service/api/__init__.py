@@ -1,1 +1,1 @@
-"""The service's API: handlers that read a request, ask the door, and answer."""
+"""The service's API: handlers that read a request, ask the mailbox, and answer."""

@@ -80,7 +80,7 @@ _KINDS = {status: kind for kind, status in STATUS.items()}
 
 
 def application(
-    door: Entrance,
+    mailbox: Entrance,
     settings: ApiSettings | None = None,
     *,
     no_auth: bool = False,
@@ -110,7 +110,7 @@ def application(
 
         people = People(sign_in, clock, wall or wall_clock, say_issuer)
     api = Api(
-        door,
+        mailbox,
         chosen,
         clock,
         no_auth=no_auth,
@@ -179,7 +179,6 @@ def _add(router: APIRouter, route: Route) -> None:
 
 
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
-    """The answers of a route, by status."""
     good: dict[str, Any] = {"description": route.summary}
     if route.answer is not None:
         good["content"] = {route.media: {"schema": _ref(route.answer)}}
@@ -203,7 +202,6 @@ def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
 
 
 def _codes(route: Route) -> list[int]:
-    """Every way in which the route refuses."""
     kinds = [ErrorKind.BAD_REQUEST, ErrorKind.INVALID, ErrorKind.TOO_MANY]
     kinds += [ErrorKind.INTERNAL, ErrorKind.UNAVAILABLE]
     if route.access is not Access.PUBLIC or route.path == "/v1/session":

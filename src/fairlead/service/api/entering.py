@@ -13,8 +13,9 @@ from fairlead.service.api.neighbours.places import KNOWN, who_of
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Api, RequestContext, slow_down
 from fairlead.service.api.session import token_text
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
+from fairlead.wire.kinds import Role
 from fairlead.wire.route import Access, Route
 from fairlead.wire.routes import BY_NAME
 

@@ -12,9 +12,10 @@ from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.people import TokenRecord
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.service.tokens import PREFIX, verify
 from fairlead.wire.errors import ErrorKind
+from fairlead.wire.kinds import Role
 
 if TYPE_CHECKING:  # who signs in by tokens alone needs no cryptography
     from fairlead.service.signin.people import People, Person

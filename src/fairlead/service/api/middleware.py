@@ -189,7 +189,6 @@ def _name_of(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself."""
     if host == "localhost":
         return True
     try:

@@ -75,7 +75,6 @@ def answer(refusal: RefusalError) -> Response:
 
 
 def of_reply(refused: Refused) -> RefusalError:
-    """The refusal of the loop, as the API's."""
     return RefusalError(KINDS[refused.wrong], refused.what, mistakes=refused.mistakes)
 
 

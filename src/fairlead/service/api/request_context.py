@@ -73,7 +73,7 @@ def wall_clock() -> int:
 class Api:
     """The part that all requests share."""
 
-    door: Entrance
+    mailbox: Entrance
     settings: ApiSettings
     clock: Callable[[], float]
     no_auth: bool = False
@@ -118,7 +118,7 @@ class Api:
         if self.people is not None:
             self.people.keys.start()
         if self.telemetry is not None:
-            self._watching = asyncio.create_task(self.telemetry.watch_waiting(self.door))
+            self._watching = asyncio.create_task(self.telemetry.watch_waiting(self.mailbox))
         await self.read(self._attach)
 
     def _attach(self, view: ServiceView) -> None:
@@ -139,11 +139,11 @@ class Api:
 
     async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
         """Runs the function on the service. Raises RefusalError where nobody answers."""
-        return await self._wait_for(self.door.read(function, long=long))
+        return await self._wait_for(self.mailbox.read(function, long=long))
 
     async def ask(self, change: Change) -> Reply:
         """Done, and durable, or refused. Raises RefusalError where nobody answers."""
-        return await self._wait_for(self.door.ask(change))
+        return await self._wait_for(self.mailbox.ask(change))
 
     async def fetch(self, function: Callable[[], T]) -> T:
         """Runs the function, which may have to ask a machine far away. It waits in threads

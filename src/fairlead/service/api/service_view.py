@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
 from fairlead.engines.interface import Attempt, Node, Output, Stream
@@ -10,7 +10,7 @@ from fairlead.engines.observing import Apart
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.journal.entry import Entry, Listener
+from fairlead.service.journal.entry import Listener, Readable
 from fairlead.service.journal.leases import Following
 from fairlead.service.records.book import Records
 from fairlead.service.requests import Reply, Request
@@ -23,16 +23,6 @@ class Outputs(Protocol):
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         """A part of an attempt's output. From any thread."""
-
-
-class Entries(Protocol):
-    """The journal, as far as earlier entries are read from it."""
-
-    def read(self, after: int = 0) -> Iterator[Entry]:
-        """The entries from there on."""
-
-    def start(self) -> int:
-        """The seq of the last entry that was removed, 0 if none was."""
 
 
 class ServiceView(Protocol):
@@ -89,7 +79,7 @@ class ServiceView(Protocol):
         """The engine."""
 
     @property
-    def store(self) -> Entries:
+    def store(self) -> Readable:
         """The journal."""
 
     @property

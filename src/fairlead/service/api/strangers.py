@@ -24,12 +24,12 @@ AUTHORIZATION, COOKIE = b"authorization", b"cookie"
 
 
 class Strangers:
-    """Refuses what the application behind the gate would refuse for want of a token, in its words,
-    for a twentieth of what a connection costs, and tells whose the others are. `default`: headers
-    that the server gives each answer."""
+    """Refuses what the application behind the middleware would refuse for want of a token, in its
+    words, for a twentieth of what a connection costs, and tells whose the others are. `default`:
+    headers that the server gives each answer."""
 
-    def __init__(self, gate: Middleware, default: Callable[[], Headers]) -> None:
-        self._gate, self._api, self._default = gate, gate.api, default
+    def __init__(self, middleware: Middleware, default: Callable[[], Headers]) -> None:
+        self._middleware, self._api, self._default = middleware, middleware.api, default
 
     def guess(self, headers: Headers, address: str) -> str:
         """Whose a request is, by the headers that show it: his, too, whose token is good and was
@@ -60,7 +60,7 @@ class Strangers:
         api.by_address.take(address, api.clock())
         response = _response(refusal.kind, refusal.mistakes, tuple(refusal.headers.items()))
         self._tell(asked, route, response.status_code)
-        headers = [*self._default(), *self._gate.completed(response.raw_headers), CLOSE]
+        headers = [*self._default(), *self._middleware.completed(response.raw_headers), CLOSE]
         return b"".join(
             [
                 b"HTTP/1.1 %d %s\r\n" % (response.status_code, _phrase(response.status_code)),
@@ -72,9 +72,9 @@ class Strangers:
 
     def _tell(self, asked: Asked, route: Route, status: int) -> None:
         scope = {"route": route, "method": asked.method, "headers": asked.headers}
-        self._gate.report(scope, status, self._api.clock())
+        self._middleware.report(scope, status, self._api.clock())
         if self._api.telemetry is not None:
-            self._gate.trace(scope, status, self._api.wall(), self._api.telemetry)
+            self._middleware.trace(scope, status, self._api.wall(), self._api.telemetry)
 
 
 CLOSE = (b"Connection", b"close")

@@ -140,7 +140,6 @@ def _run(text: str) -> int:
 
 
 def refuse_names(most: int) -> InputError:
-    """Too many names of machines."""
     return InputError(
         f"the lists of machines mean more than {most} names together",
         "choose machines by labels, with where",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
+from fairlead.wire.kinds import Role
 from fairlead.wire.shape import ResponseBody
 from fairlead.wire.visibility import LIST, Seen
 

@@ -36,7 +36,6 @@ class Below:
 
     @property
     def gap(self) -> float:
-        """The share between what it has and what is fair."""
         return self.fair - self.has
 
 

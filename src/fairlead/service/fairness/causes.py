@@ -35,8 +35,6 @@ MERGED = 40
 
 
 class CauseKind(Enum):
-    """The kinds of what keeps a job from its guarantee."""
-
     HELD = "held"  # others hold more than they are guaranteed, on machines that it could use
     OTHER_JOBS = "other_jobs"  # jobs there do, most of tenants that in all hold no more
     STOPPING = "stopping"  # tasks were told to stop, and hold their machines until they have

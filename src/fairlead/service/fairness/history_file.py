@@ -52,7 +52,6 @@ class LastingHistory(History):
             self._append(self._samples[-1])
 
     def close(self) -> None:
-        """Lets go of the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -130,8 +130,6 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """A question with its answer."""
-
     question: Question
     answer: Answer
 

@@ -17,8 +17,6 @@ class Timed(Enum):
 
 
 class Counted(Enum):
-    """The happenings that are counted."""
-
     LAUNCHES = "launches"
     STOPS = "stops"
     ENTRIES = "entries"  # of the journal
@@ -41,10 +39,7 @@ class Observer(Protocol):
 
 
 class Unobserved:
-    """Nobody watches."""
-
     def measure(self, _what: Timed, /) -> AbstractContextManager[None]:
-        """Nothing around it."""
         return nullcontext()
 
     def count(self, _what: Counted, /, _times: int = 1) -> None:

@@ -15,7 +15,7 @@ from fairlead.scheduling.reading.lookup import is_fifo
 from fairlead.scheduling.reading.present import Jobs, Machines, Tenants, job_slots, measuring_policy
 from fairlead.service.fairness.causes import Beyond, Cause, DisplayName, cause_of
 from fairlead.service.fairness.history import Sample
-from fairlead.service.fairness.interface import Answered, JobShare, Question
+from fairlead.service.fairness.interface import Answered, Question
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
 from fairlead.sharing.numbers.amounts import simplest
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
@@ -180,7 +180,6 @@ class Short:
 
     @property
     def shortfall(self) -> float:
-        """The share that it is short of."""
         return self.owed - self.has
 
 
@@ -348,8 +347,3 @@ def build_audit(
         short=tuple(short),
         more=max(len(everybody) - most, 0),
     )
-
-
-def exact_of(exact: Answered | None, job: str) -> JobShare | None:
-    """Finds a job's share by the newest exact allocation; None where that is older than the job."""
-    return None if exact is None else exact.answer.jobs.of(job)

@@ -10,7 +10,7 @@ from fairlead.model.errors import FairleadError
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.events import Advice
-from fairlead.scheduling.preemption.guarantees import named
+from fairlead.scheduling.preemption.guarantees import by_name
 from fairlead.service.fairness.interface import Answer, JobShares, Question, TenantShare
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
 from fairlead.sharing.guarantees import guarantees_of
@@ -60,7 +60,7 @@ def _answer(question: Question) -> Answer:
             everywhere.never,
         ),
         tenants=_tenants(question, share, shares_of(whole.astype(np.float64), now.scale)),
-        guarantees=named(question.jobs, whole) if question.guarantees else None,
+        guarantees=by_name(question.jobs, whole) if question.guarantees else None,
         advice=(() if exact is None else _advice(question, exact)) if question.advice else None,
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from fairlead.model.errors import InternalError
 from fairlead.service.journal.codec import from_text, to_text
 from fairlead.service.journal.entry import CorruptJournalError, Entry
 
@@ -68,3 +69,22 @@ def entries_of(rows: Iterable[Row], seq: int, before: bytes) -> Iterator[Entry]:
         except ValueError as error:
             raise CorruptJournalError(f"entry {seq} holds no body: {error}") from error
         yield Entry(seq, step, time, kind, tree)
+
+
+def fresh(entries: Sequence[Entry], last: int, kept: Callable[[int], Row]) -> Sequence[Entry]:
+    """Those of the entries that come after the last that is kept. Raises CorruptJournalError where
+    one that is kept is another one, InternalError where some between are missing."""
+    if not entries:
+        return entries
+    first = entries[0].seq
+    if [entry.seq for entry in entries] != list(range(first, first + len(entries))):
+        raise InternalError("entries to append are not numbered without gaps")
+    if not 0 < first <= last + 1:
+        raise InternalError(f"entry {first} cannot follow entry {last}")
+    known = max(0, last + 1 - first)
+    for entry in entries[:known]:
+        row = kept(entry.seq)
+        said = (entry.step, entry.time, entry.kind, to_text(entry.body))
+        if said != (row.step, row.time, row.kind, row.body):
+            raise CorruptJournalError(f"entry {entry.seq} is there already, and is another one")
+    return entries[known:]

@@ -159,7 +159,6 @@ def body_of(said: Event | Decision, **more: Any) -> Body:
 
 
 def entry_of(seq: int, step: int, time: int, said: Event | Decision, **more: Any) -> Entry:
-    """The entry that holds it."""
     return Entry(seq, step, time, kind_of(said), body_of(said, **more))
 
 

@@ -64,7 +64,23 @@ class Standing:
     seq: int
 
 
-class Store(Protocol):
+class Readable(Protocol):
+    """A journal, as far as it is read."""
+
+    def last(self) -> int:
+        """The seq of the last entry, 0 if there is none."""
+
+    def start(self) -> int:
+        """The seq of the last entry that was removed, 0 if none was."""
+
+    def read(self, after: int = 0) -> Iterator[Entry]:
+        """The entries from there on that are kept, checked. Raises CorruptJournalError."""
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        """The newest snapshot that is whole."""
+
+
+class Store(Readable, Protocol):
     """A journal's keeper. One writer at a time.
 
     `leader`: the address at which the writer answers, for those who wait to take over."""
@@ -76,23 +92,11 @@ class Store(Protocol):
         left out, so that an append of which nobody knows how it ended is made again. Raises
         JournalError (what is kept is then unknown), TakenJournalError, CorruptJournalError."""
 
-    def last(self) -> int:
-        """The seq of the last entry, 0 if there is none."""
-
-    def start(self) -> int:
-        """The seq of the last entry that was removed, 0 if none was."""
-
-    def read(self, after: int = 0) -> Iterator[Entry]:
-        """The entries from there on that are kept, checked. Raises CorruptJournalError."""
-
     def until(self, time: int) -> int:
         """The seq of the last entry of that time or before; `start()` if none is kept."""
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Keeps a snapshot of all up to that entry, durably."""
-
-    def snapshot(self) -> tuple[int, bytes] | None:
-        """The newest snapshot that is whole."""
 
     def snapshots(self) -> list[tuple[int, bytes]]:
         """All that are kept and whole, oldest first."""

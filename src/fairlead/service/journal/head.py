@@ -54,7 +54,6 @@ class Head:
             raise _unwritten(self._path, error) from error
 
     def close(self) -> None:
-        """Lets go of the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

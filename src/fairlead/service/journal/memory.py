@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fairlead.service.journal.chain import Row, entries_of, first_link, rows_of
+from fairlead.service.journal.chain import Row, entries_of, first_link, fresh, rows_of
 from fairlead.service.journal.entry import Entry, JournalError, Standing, TakenJournalError
-from fairlead.service.journal.growing import fresh
 
 NAME = "memory"
 

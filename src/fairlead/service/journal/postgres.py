@@ -282,7 +282,6 @@ class PostgresSession:
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """The server's errors as sentences."""
         try:
             yield
         except psycopg.errors.DataCorrupted as error:

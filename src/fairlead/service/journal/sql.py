@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from fairlead.service.journal.chain import LINK, Row, rows_of
+from fairlead.service.journal.chain import LINK, Row, fresh, rows_of
 from fairlead.service.journal.entry import (
     CorruptJournalError,
     Entry,
@@ -17,7 +17,6 @@ from fairlead.service.journal.entry import (
     Standing,
     TakenJournalError,
 )
-from fairlead.service.journal.growing import fresh
 from fairlead.service.journal.head import Head, Mark
 from fairlead.service.journal.reading import COLUMNS, Connect, Session, SqlReader
 from fairlead.service.journal.schema import checksum, in_parts

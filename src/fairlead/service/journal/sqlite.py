@@ -191,7 +191,6 @@ class SqliteSession:
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """SQLite's errors as sentences."""
         try:
             yield
         except sqlite3.Error as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairlead.engines.interface import Assignment, Attempt, Engine
+from fairlead.engines.interface import Assignment, Attempt, Engine, LimitsOutputs
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
@@ -12,9 +12,10 @@ from fairlead.service.records.jobs import JobRecord
 
 
 def assignment(
-    records: Records, job: JobRecord, task: int, attempt: int, machine: str
+    records: Records, job: JobRecord, task: int, attempt: int, machine: str, most: int
 ) -> Assignment:
-    """The order to run an attempt at a task on this machine."""
+    """The order to run an attempt at a task on this machine. `most`: bytes of the outputs of a
+    tenant's unfinished jobs."""
     work = job.job
     return Assignment(
         attempt=Attempt(job.id, task, attempt),
@@ -30,7 +31,14 @@ def assignment(
         pieces=(job.pieces or {}).get(task, ()),
         user=records.user_of(work.tenant),
         part=None if job.parts is None else job.parts.get(task, ""),
+        room=room(records, job.tenant, most),
     )
+
+
+def room(records: Records, tenant: str, most: int) -> int:
+    """Bytes that attempts that run may write, where the outputs of a tenant's unfinished jobs have
+    so many."""
+    return max(0, most - records.totals[tenant].output)
 
 
 def dispatch(
@@ -38,9 +46,11 @@ def dispatch(
     records: Records,
     entries: Sequence[Entry],
     cancels: Iterable[Attempt],
+    most: int,
 ) -> tuple[int, int]:
     """Tells the engine what these entries, which are durable and folded, ask for; how many were
-    launched and stopped. Raises EngineError; what was not told then is for `resume`."""
+    launched and stopped. `most`: as of an assignment. Raises EngineError; what was not told then is
+    for `resume`."""
     stops = dict.fromkeys(cancels)
     launches: list[Assignment] = []
     for entry in entries:
@@ -48,7 +58,7 @@ def dispatch(
         if entry.kind == "launch":
             job = records.names[body["job"]]
             launches.append(
-                assignment(records, job, body["task"], body["attempt"], body["machine"])
+                assignment(records, job, body["task"], body["attempt"], body["machine"], most)
             )
         elif entry.kind == "stop":
             job = records.names[body["job"]]
@@ -71,10 +81,11 @@ def is_carried_out(job: JobRecord) -> bool:
     return job.cancelled or job.job.rerunnable
 
 
-def resume(engine: Engine, records: Records) -> list[Attempt]:
+def resume(engine: Engine, records: Records, most: int) -> list[Attempt]:
     """At the start, and after the engine failed: tells it what should be launched or running,
     launches what never was and cancels again what was to stop. Which of the attempts that were
-    given up with their machines are certainly over. Raises EngineError."""
+    given up with their machines are certainly over. `most`: as of an assignment. Raises
+    EngineError."""
     held: dict[Attempt, Assignment] = {}
     given_up: dict[Attempt, Assignment] = {}
     start = records.start
@@ -85,11 +96,11 @@ def resume(engine: Engine, records: Records) -> list[Attempt]:
         for (number, task), attempt in machine.held.items():
             job = records.jobs[number]
             held[Attempt(number, task, attempt)] = assignment(
-                records, job, task, attempt, machine.name
+                records, job, task, attempt, machine.name, most
             )
         for each in machine.given_up:
             job = records.jobs[each.job]
-            given_up[each] = assignment(records, job, each.task, each.number, machine.name)
+            given_up[each] = assignment(records, job, each.task, each.number, machine.name, most)
     expected = [*held.values(), *given_up.values()]
     missing = set(engine.reconcile(expected, start.owner))
     stops, launches = [], []
@@ -106,3 +117,17 @@ def resume(engine: Engine, records: Records) -> list[Attempt]:
     if launches:
         engine.launch(launches)
     return [each for each in given_up if each in missing]
+
+
+def limit_outputs(engine: LimitsOutputs, records: Records, most: int, kept: int) -> None:
+    """Has the outputs of what runs cut where those of a tenant's unfinished jobs are more than so
+    many bytes. `kept`: of one attempt at most. Raises EngineError."""
+    running: dict[str, list[Attempt]] = {}
+    for machine in records.machines.values():
+        for (job, task), number in machine.held.items():
+            attempts = running.setdefault(records.jobs[job].tenant, [])
+            attempts.append(Attempt(job, task, number))
+    for tenant, attempts in running.items():
+        has = room(records, tenant, most)
+        if len(attempts) * kept > has:  # else they cannot have written as much
+            engine.limit_outputs(attempts, has)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from fairlead.engines.interface import Attempt, Engine, EngineError, Node, Report
+from fairlead.engines.interface import Attempt, Engine, EngineError, LimitsOutputs, Node, Report
 from fairlead.engines.observing import Adopts, Observes, View
 from fairlead.service.fairness.observer import Counted, Observer
-from fairlead.service.loop.dispatch import dispatch, resume
+from fairlead.service.loop.dispatch import dispatch, limit_outputs, resume
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
+from fairlead.service.settings import Settings
 
 RETRY = 1_000_000
 """Microseconds until an engine that failed is asked again."""
@@ -41,8 +42,13 @@ class EngineNews:
 class EngineLink:
     """`trouble`: why the engine cannot be reached; empty if it can."""
 
-    def __init__(self, engine: Engine, records: Records, observer: Observer) -> None:
+    def __init__(
+        self, engine: Engine, records: Records, observer: Observer, settings: Settings
+    ) -> None:
         self.trouble = "the engine was not asked yet"
+        self._kept_output = settings.kept_output
+        self._most_output = settings.limits.output_per_tenant
+        self._cutting = engine if isinstance(engine, LimitsOutputs) else None
         self._engine, self._records, self._observer = engine, records, observer
         self._retry: int | None = None
         self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
@@ -65,10 +71,12 @@ class EngineLink:
         if self.trouble and self._retry is not None and time < self._retry:
             return EngineNews()
         try:
-            gone = resume(self._engine, self._records) if self.trouble else ()
+            gone = resume(self._engine, self._records, self._most_output) if self.trouble else ()
             ask_nodes |= bool(self.trouble)
             view = self._view()
             self.trouble, self._retry = "", None
+            if ask_nodes and self._cutting is not None:
+                limit_outputs(self._cutting, self._records, self._most_output, self._kept_output)
             nodes = self._engine.nodes() if ask_nodes or view is not None else None
             return EngineNews(nodes, self._engine.poll(), gone, view)
         except EngineError as error:
@@ -87,7 +95,9 @@ class EngineLink:
         try:
             if reports:
                 self._engine.acknowledge(reports)
-            launched, stopped = dispatch(self._engine, self._records, step.entries, step.cancels)
+            launched, stopped = dispatch(
+                self._engine, self._records, step.entries, step.cancels, self._most_output
+            )
             self._observer.count(Counted.LAUNCHES, launched)
             self._observer.count(Counted.STOPS, stopped)
             self._fill()

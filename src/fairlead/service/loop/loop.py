@@ -88,7 +88,7 @@ class Service:
         self.watch = recovered.watch
         if adviser is not None and self.watch is None:
             self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
-        self._link = EngineLink(engine, self.records, self.observer)
+        self._link = EngineLink(engine, self.records, self.observer, self.settings)
         self._committer = Committer(store, self.records, self.observer)
         self._committer.listeners = recovered.listeners
         every = self.settings.snapshot_every

@@ -65,7 +65,6 @@ class NoReaders:
     """Nobody reads but between two steps."""
 
     def lent(self, _service: Midway) -> AbstractContextManager[None]:
-        """Nothing."""
         return nullcontext()
 
     def pause(self) -> None:

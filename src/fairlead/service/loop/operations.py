@@ -37,12 +37,12 @@ from fairlead.service.requests import (
     Refused,
     Request,
     RevokeToken,
-    Role,
     SubmitJobs,
     SubmittedJobs,
     Wrong,
 )
 from fairlead.service.settings import Limits
+from fairlead.wire.kinds import Role
 
 K = TypeVar("K")
 T = TypeVar("T")

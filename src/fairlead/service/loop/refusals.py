@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from fairlead.model.errors import About, Mistake
-from fairlead.service.requests import Caller, Refused, Role, Wrong
+from fairlead.service.requests import Caller, Refused, Wrong
+from fairlead.wire.kinds import Role
 
 
 class RefusedError(Exception):
@@ -18,7 +19,6 @@ class RefusedError(Exception):
 
 
 def refuse(wrong: Wrong, what: str, right: str = "", about: About = ()) -> NoReturn:
-    """Raises RefusedError with a sentence."""
     raise RefusedError(wrong, [Mistake(what, right, about=about)])
 
 

@@ -91,7 +91,6 @@ def retries_of(job: Job, lost: bool) -> int:
 
 
 def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
-    """The end as the records know it."""
     common = {
         "id": job.id,
         "attempt": report.attempt.number,
@@ -99,6 +98,8 @@ def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> 
         "retry": retry,
         "given_up": False,
     }
+    if report.output:
+        common["output"] = report.output
     if isinstance(report, Ended):
         return common | {
             "cause": report.cause.value,

@@ -26,7 +26,8 @@ def forget_old(step: Step, retention: Retention) -> None:
         step.forget(job)
     _forget_most(step, retention.jobs, lambda kept: len(kept.jobs), lambda _: 1)
     _forget_most(step, retention.tasks, lambda kept: kept.rows, lambda job: job.rows)
-    _forget_most(step, retention.bytes, lambda kept: kept.bytes, lambda job: job.bytes)
+    _forget_most(step, retention.bytes, lambda kept: kept.bytes, lambda job: job.bytes + job.ends)
+    _forget_most(step, retention.output, lambda kept: kept.output, lambda job: job.output)
     expiry = _keys_expire(step.records, retention)
     if expiry is not None and expiry <= step.time:
         step.note("keys_forgotten", before=step.time - retention.keys)

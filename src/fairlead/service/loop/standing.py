@@ -209,7 +209,6 @@ def place_parts(step: Step, name: str, standing: Standing, seen: SeenJob) -> boo
 
 
 def _place(step: Step, name: str, standing: Standing, part: Part) -> list[_Held]:
-    """The tasks of a part run, each on its machine."""
     placed = []
     for machine in part.machines:
         task, attempt = next_task(step.core, name)

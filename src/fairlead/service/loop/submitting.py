@@ -20,8 +20,9 @@ from fairlead.service.records.book import Totals
 from fairlead.service.records.names import BETWEEN, unique_name
 from fairlead.service.records.people import KeyOwner, KeyRecord, KeyTotals
 from fairlead.service.records.sizes import job_bytes, key_bytes
-from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Warned, Wrong
+from fairlead.service.requests import Caller, SubmitJobs, SubmittedJobs, Warned, Wrong
 from fairlead.service.settings import Limits
+from fairlead.wire.kinds import Role
 
 LONGEST_KEY = 255
 

@@ -8,8 +8,9 @@ from typing import Protocol
 
 from fairlead.service.api.request_context import Api
 from fairlead.service.api.service_view import Entrance, ServiceView
-from fairlead.service.requests import Caller, Done, MakeToken, Role
+from fairlead.service.requests import Caller, Done, MakeToken
 from fairlead.service.tokens import FIRST, make
+from fairlead.wire.kinds import Role
 
 
 class Kept(Protocol):
@@ -23,7 +24,7 @@ class Kept(Protocol):
 
 
 async def make_first(
-    door: Entrance, api: Api, file: Kept, waits: Callable[[str], object] = lambda _: None
+    mailbox: Entrance, api: Api, file: Kept, waits: Callable[[str], object] = lambda _: None
 ) -> None:
     """Makes a token for an admin where there is none, or where the file that held one was taken
     away. Tells `waits` why, whenever it cannot be made now. Raises MailboxClosedError and
@@ -31,18 +32,18 @@ async def make_first(
 
     Asked again after no clear answer, it is the same token: whichever of the requests is done, the
     file says what is good."""
-    if file.exists() and await door.read(_has_admin):
+    if file.exists() and await mailbox.read(_has_admin):
         return
     name, secret = "", None
     while True:
-        known = await door.read(_hashes)
+        known = await mailbox.read(_hashes)
         if secret is not None and known.get(name) == secret.hash:
             return
         if secret is None or name in known:
             name = next(n for n in (FIRST, *_numbered(len(known) + 2)) if n not in known)
             secret = make(name, api.draw)
             file.write(secret.text)
-        reply = await door.ask(
+        reply = await mailbox.ask(
             MakeToken(Caller(), name, Role.ADMIN, None, secret.salt, secret.hash)
         )
         if isinstance(reply, Done):

@@ -46,7 +46,7 @@ UNTOLD = Refused(
 
 
 class Runner:
-    """Runs a service in a thread of its own until the door is closed, or until it fails.
+    """Runs a service in a thread of its own until the mailbox is closed, or until it fails.
 
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
     the journal is tried again; where something just happened it is asked sooner. `lead`: where it
@@ -58,7 +58,7 @@ class Runner:
     def __init__(
         self,
         service: Driven,
-        door: Mailbox[Driven],
+        mailbox: Mailbox[Driven],
         *,
         lead: Callable[[Follower, Standing], Service | None] = lambda _, __: None,
         address: str = "",
@@ -68,14 +68,14 @@ class Runner:
         troubles: Callable[[Change], None] = lambda _: None,
         fault: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self.service, self.door = service, door
+        self.service, self.mailbox = service, mailbox
         self.failure: BaseException | None = None
         self._lead, self._address = lead, address
         self._poll, self._clock, self._ended = poll, clock, ended
         self._fault = fault
         self._troubles = Troubles(troubles)
         self._pause = SOON
-        self._heralding = False
+        self._notifies = False
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
         self._writer: threading.Thread | None = None
@@ -101,9 +101,9 @@ class Runner:
             raise self.failure
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Closes the door and waits until the loop has ended; whether it has. What was accepted
+        """Closes the mailbox and waits until the loop has ended; whether it has. What was accepted
         before is durable by then, and answered."""
-        self.door.close()
+        self.mailbox.close()
         if self._thread.ident is not None:
             self._thread.join(timeout)
         return not self._thread.is_alive()
@@ -126,13 +126,13 @@ class Runner:
                 self._engage(self.service)
             self._step()
             self._first.set()
-            while not (self.door.closed and not self.door.waiting()):
-                self.door.wait(self._wait(), self.service)
+            while not (self.mailbox.closed and not self.mailbox.waiting()):
+                self.mailbox.wait(self._wait(), self.service)
                 self._step()
         except BaseException as error:  # noqa: BLE001 - kept for whoever started the thread
             self.failure = error
         finally:
-            self.door.turn_away()
+            self.mailbox.turn_away()
             if self._writer is not None:
                 self._writer.join()
             self._first.set()
@@ -141,7 +141,7 @@ class Runner:
     def _step(self) -> None:
         service = self.service
         before = service.records.seq
-        taken = self.door.take(service.settings.requests_per_step)
+        taken = self.mailbox.take(service.settings.requests_per_step)
         now = self._clock()
         try:
             with service.observer.measure(Timed.STEP):
@@ -155,7 +155,7 @@ class Runner:
         self._troubles.look(service, now)
         self._tell_faults()
         self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
-        self.door.serve_reads(service)
+        self.mailbox.serve_reads(service)
         if isinstance(service, Follower) and service.free is not None:
             self._take_over(service, service.free)
 
@@ -169,9 +169,9 @@ class Runner:
     def _engage(self, service: Service) -> None:
         """Has the service's engine wake the loop, and tells followers where this service is."""
         if isinstance(service.engine, NotifiesNews):
-            self._heralding = True
-            service.engine.listen(self.door.wake)
-        service.serve_meanwhile(_Meanwhile(self.door))
+            self._notifies = True
+            service.engine.listen(self.mailbox.wake)
+        service.serve_meanwhile(_Meanwhile(self.mailbox))
         service.snapshots.aside = self._write_aside
         service.snapshots.may_begin = lambda: monotonic() >= self._next_snapshot
         service.store.leader = self._address
@@ -189,21 +189,21 @@ class Runner:
             return self.service.pause()
         wake = self.service.wake()
         # What cannot be reached is not asked again before it is due.
-        heard = self.service.trouble or self._heralding
+        heard = self.service.trouble or self._notifies
         pause = LONGEST if heard else self._pause
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
 
 
 class _Meanwhile:
-    """Those who read through the door, while a step is made."""
+    """Those who read through the mailbox, while a step is made."""
 
-    def __init__(self, door: Mailbox[Driven]) -> None:
-        self._door = cast("Mailbox[Driven | Midway]", door)
-        self._work = door.precedence.long_work()
+    def __init__(self, mailbox: Mailbox[Driven]) -> None:
+        self._mailbox = cast("Mailbox[Driven | Midway]", mailbox)
+        self._work = mailbox.precedence.long_work()
 
     def lent(self, service: Midway) -> AbstractContextManager[None]:
         """They read by themselves."""
-        return self._door.lent(service)
+        return self._mailbox.lent(service)
 
     def pause(self) -> None:
         """Their answers go first."""
@@ -211,7 +211,7 @@ class _Meanwhile:
 
     def serve(self, service: Midway) -> None:
         """They read now, and their answers go first; who asks meanwhile reads as well."""
-        with self._door.lent(service):
+        with self._mailbox.lent(service):
             self._work.pause()
 
 

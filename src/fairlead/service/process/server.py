@@ -116,11 +116,11 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     listener = bind_listener(
         serving.host, serving.port, serving.api, tls=tls, behind_proxy=serving.behind_proxy
     )
-    door: Mailbox[Driven] = Mailbox()
+    mailbox: Mailbox[Driven] = Mailbox()
     file = serving.state / serving.address_file
     url = url_of(listener, serving.host, tls=tls)
     try:
-        gate = _gate(serving, door)
+        middleware = _build_middleware(serving, mailbox)
 
         def announce(token: bool) -> None:
             write_private(file, url)
@@ -128,18 +128,18 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
 
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
         listener.make_room = connections.make_room
-        listener.ready.rivals = gate.api.turns.has_rivals
+        listener.ready.rivals = middleware.api.turns.has_rivals
         if tls:
             listener.handshakes = connections.handshakes
-        config = _config(serving, gate, connections)
-        server = _Server(config, gate, door, serving, announce, listener)
-        strangers = Strangers(gate, lambda: server.server_state.default_headers)
+        config = _config(serving, middleware, connections)
+        server = _Server(config, middleware, mailbox, serving, announce, listener)
+        strangers = Strangers(middleware, lambda: server.server_state.default_headers)
         listener.guess = strangers.guess
         if not serving.no_auth and not serving.behind_proxy:  # whose address is in the request
             listener.answer = strangers.answer
         runner = Runner(
             serving.service,
-            door,
+            mailbox,
             lead=lambda follower, gone: serving.lead(follower, gone, url),
             address=serving.advertise or url,
             poll=serving.poll,
@@ -148,8 +148,8 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             troubles=serving.troubles,
             fault=serving.fault,
         )
-        gate.api.following = lambda: runner.following
-        gate.api.stale = lambda: runner.stale
+        middleware.api.following = lambda: runner.following
+        middleware.api.stale = lambda: runner.stale
         try:
             runner.start()
             server.run(sockets=[listener])
@@ -174,29 +174,29 @@ def forget_address(file: Path, url: str) -> None:
             file.unlink()
 
 
-def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
+def _build_middleware(serving: Serving, mailbox: Mailbox[Driven]) -> Middleware:
     metrics = serving.metrics
 
     def say_issuer(why: str | None, seconds: float) -> None:
         serving.troubles(Change(Part.ISSUER, why, int(seconds * 1e6)))
 
     return application(
-        door,
+        mailbox,
         serving.api,
         no_auth=serving.no_auth,
         behind_proxy=serving.behind_proxy,
-        tell_metrics=None if metrics is None else lambda: metrics(door),
+        tell_metrics=None if metrics is None else lambda: metrics(mailbox),
         on_answer=serving.on_answer,
         telemetry=serving.telemetry,
         sign_in=serving.sign_in,
         say_issuer=say_issuer,
-        precedence=door.precedence,
+        precedence=mailbox.precedence,
     )
 
 
-def _config(serving: Serving, gate: Middleware, connections: Connections) -> uvicorn.Config:
+def _config(serving: Serving, middleware: Middleware, connections: Connections) -> uvicorn.Config:
     return uvicorn.Config(
-        gate,
+        middleware,
         loop="asyncio",
         http=guard_protocol(connections),  # type: ignore[arg-type]  # a class, made for these connections
         ws="none",
@@ -219,8 +219,8 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        gate: Middleware,
-        door: Mailbox[Driven],
+        middleware: Middleware,
+        mailbox: Mailbox[Driven],
         serving: Serving,
         ready: Callable[[bool], None],
         listener: Listener,
@@ -228,13 +228,14 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._listener = listener
         self.failure: Exception | None = None
-        self._gate, self._door, self._serving, self._ready = gate, door, serving, ready
+        self._middleware, self._mailbox = middleware, mailbox
+        self._serving, self._ready = serving, ready
         self._first: asyncio.Task[None] | None = None
         self._refusals = 0
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serves, in an event loop whose rounds go before long work."""
-        with asyncio.Runner(loop_factory=loops(self._door.precedence.rounds)) as runner:
+        with asyncio.Runner(loop_factory=loops(self._mailbox.precedence.rounds)) as runner:
             runner.run(self.serve(sockets))
 
     def end(self) -> None:
@@ -242,12 +243,12 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._gate.api.begin()
+        await self._middleware.api.begin()
         self._listener.later = asyncio.get_running_loop().call_later
         await super().startup(sockets)
         if not self._serving.no_auth:
             self._first = asyncio.create_task(self._make_first())
-            if self._gate.api.following() is None:
+            if self._middleware.api.following() is None:
                 await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
         token = self._first is not None and self._first.done()
         try:
@@ -260,7 +261,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._gate.api.stop()
+        self._middleware.api.stop()
         if self._first is not None:
             self._first.cancel()
         await super().shutdown(sockets)
@@ -295,11 +296,11 @@ class _Server(uvicorn.Server):
 
     async def _make_first(self) -> None:
         """Makes a token for an admin where one is needed, once this service leads."""
-        while self._gate.api.following() is not None:
+        while self._middleware.api.following() is not None:
             await asyncio.sleep(1)
         file = _File(self._serving.state / TOKEN)
         try:
-            await make_first(self._door, self._gate.api, file, self._say_why)
+            await make_first(self._mailbox, self._middleware.api, file, self._say_why)
         except MailboxClosedError:
             return
         except OutputError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fairlead.engines.interface import Attempt
@@ -26,23 +25,26 @@ from fairlead.service.requests import JobKey
 
 @dataclass(slots=True)
 class Totals:
-    """Of a tenant itself: jobs that are known; of these that are not over jobs, tasks, and bytes of
-    what was written of them."""
+    """Of a tenant itself: jobs that are known; of these that are not over jobs, tasks, bytes of
+    what was written of them, of what is kept of their tasks' ends, and of their outputs."""
 
     known: int = 0
     jobs: int = 0
     tasks: int = 0
     bytes: int = 0
+    ends: int = 0
+    output: int = 0
 
 
 @dataclass(slots=True)
 class Kept:
     """Of a tenant, the jobs that are over, in the order of their ends, rows of their tasks, and
-    bytes of what was written of them."""
+    bytes of what was written of them and is kept of their ends, and of their outputs."""
 
     jobs: dict[int, None] = field(default_factory=dict)
     rows: int = 0
     bytes: int = 0
+    output: int = 0
 
 
 @dataclass
@@ -115,12 +117,6 @@ class Records:
     def attempts(self, job: JobRecord, number: int) -> tuple[AttemptRecord, ...]:
         """The attempts at a task before its last one, oldest first, the last few of them."""
         return tuple((job.past or {}).get(number, ()))
-
-    def held(self) -> Iterator[tuple[JobRecord, int, int]]:
-        """Job, task and attempt of every task that is on a machine."""
-        for machine in self.machines.values():
-            for (job, task), attempt in machine.held.items():
-                yield self.jobs[job], task, attempt
 
     def attempts_held(self, job: JobRecord) -> list[Attempt]:
         if not job.held:

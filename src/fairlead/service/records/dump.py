@@ -6,6 +6,7 @@ import json
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any
 
 from fairlead.engines.interface import Attempt
@@ -16,7 +17,7 @@ from fairlead.model.plain import Plain, machine_of, plain_machine, plain_tenant,
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.marks import Mark, MarkKind, Marks
+from fairlead.service.records.marks import Mark, Marks
 from fairlead.service.records.names import Names
 from fairlead.service.records.people import (
     KeyOwner,
@@ -27,16 +28,16 @@ from fairlead.service.records.people import (
     Start,
     TokenRecord,
 )
-from fairlead.service.records.sizes import key_bytes
+from fairlead.service.records.sizes import attempt_bytes, key_bytes, why_bytes
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
-from fairlead.service.requests import Role
+from fairlead.wire.kinds import MarkKind, Role
 
-VERSION = 7
+VERSION = 8
 
-READ = (3, 4, 5, 6, VERSION)
+READ = (3, 4, 5, 6, 7, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
 those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody
-else places tasks; up to 6 there are no marks."""
+else places tasks; up to 6 there are no marks; up to 7, nobody knows how much tasks wrote."""
 
 
 @dataclass(frozen=True)
@@ -175,19 +176,23 @@ def _load(data: bytes) -> Records:
     for job in jobs:
         records.names.add(job)
         if not job.over:
-            records.totals[job.tenant].bytes += job.bytes
+            totals = records.totals[job.tenant]
+            totals.bytes += job.bytes
+            totals.ends += job.ends
+            totals.output += job.output
     for number in records.over:
         job = records.jobs[number]
         kept = records.kept.setdefault(job.job.tenant, Kept())
         kept.jobs[number] = None
         kept.rows += job.rows
-        kept.bytes += job.bytes
+        kept.bytes += job.bytes + job.ends
+        kept.output += job.output
     for by, *row in header["keys"]:
         at, key = _key(records, by, *row) if version == 3 else _key_of(by, *row)
         records.keys[at] = key
-        totals = records.key_totals.setdefault(at[1], KeyTotals())
-        totals.keys += 1
-        totals.bytes += key_bytes(at, key.names)
+        of_keys = records.key_totals.setdefault(at[1], KeyTotals())
+        of_keys.keys += 1
+        of_keys.bytes += key_bytes(at, key.names)
     return records
 
 
@@ -197,7 +202,9 @@ def _now(row: list[Any], version: int, seq: int) -> list[Any]:
         row = [*row[:4], *row[3:]]
     if version < 5:
         row = [*row[:5], None, seq, *row[5:]]
-    return row if version >= 6 else [*row[:-1], None, row[-1]]
+    if version < 6:
+        row = [*row[:-1], None, row[-1]]
+    return row if version >= 8 else [*row[:-1], 0, row[-1]]
 
 
 def _key(
@@ -240,12 +247,13 @@ def _row(job: JobRecord) -> list[Any]:
             for task, attempts in job.past.items()
         ],
         None if job.parts is None else list(job.parts.items()),
+        job.output,
         list(job.counts),
     ]
 
 
 def _job(work: Job, number: int, *row: Any) -> JobRecord:
-    *plain, why, pieces, past, parts, counts = row
+    *plain, why, pieces, past, parts, output, counts = row
     job = JobRecord(number, work, *plain)
     job.called = job.called or job.name
     job.why = dict(why) if why else None
@@ -254,7 +262,9 @@ def _job(work: Job, number: int, *row: Any) -> JobRecord:
     if past:
         job.past = {task: [_attempt(*each) for each in attempts] for task, attempts in past}
     job.parts = None if parts is None else dict(parts)
-    job.counts = counts
+    job.output, job.counts = output, counts
+    said, attempts = (job.why or {}).values(), chain.from_iterable((job.past or {}).values())
+    job.ends = sum(map(why_bytes, said)) + sum(map(attempt_bytes, attempts))
     return job
 
 

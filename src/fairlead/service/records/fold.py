@@ -13,16 +13,14 @@ from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
 from fairlead.scheduling.transitions import ILLEGAL, TaskChange, TaskState, task_table
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
+from fairlead.service.records import fold_ends as ends
 from fairlead.service.records import fold_machines as machines
 from fairlead.service.records import fold_people as people
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.fold_marks import mark
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import MachineRecord
-from fairlead.service.records.tasks import AttemptRecord, Outcome
-
-KEPT_ATTEMPTS = 8
-"""Attempts before the last that are kept of a task."""
+from fairlead.service.records.tasks import Outcome
 
 AFTER = (task_table(cancelled=False), task_table(cancelled=True))
 
@@ -126,7 +124,8 @@ def _job_forgotten(records: Records, entry: Entry, _content: Content) -> None:
     records.over_tasks -= job.rows
     kept = records.kept[job.job.tenant]
     kept.rows -= job.rows
-    kept.bytes -= job.bytes
+    kept.bytes -= job.bytes + job.ends
+    kept.output -= job.output
     del kept.jobs[job.id]
     if not kept.jobs:
         del records.kept[job.job.tenant]
@@ -158,11 +157,14 @@ def _settle(records: Records, job: JobRecord, time: int) -> None:
         kept = records.kept.setdefault(job.job.tenant, Kept())
         kept.jobs[job.id] = None
         kept.rows += job.rows
-        kept.bytes += job.bytes
+        kept.bytes += job.bytes + job.ends
+        kept.output += job.output
         totals = records.totals[job.tenant]
         totals.jobs -= 1
         totals.tasks -= job.tasks
         totals.bytes -= job.bytes
+        totals.ends -= job.ends
+        totals.output -= job.output
         _sweep(records)
 
 
@@ -208,9 +210,7 @@ def _place(records: Records, entry: Entry) -> None:
     job, task = _job(records, body), body["task"]
     table, row = records.table, _row(job, task)
     if table.attempt[row]:
-        past = job.past = {} if job.past is None else job.past
-        past.setdefault(task, []).append(_archived(records, job, task))
-        del past[task][:-KEPT_ATTEMPTS]
+        ends.archive(records, job, task)
     _move(records, job, row, TaskChange.LAUNCH)
     number = _machine_number(records, body["machine"])
     table.attempt[row] = body["attempt"]
@@ -220,27 +220,9 @@ def _place(records: Records, entry: Entry) -> None:
     records.machines[body["machine"]].held[job.id, task] = body["attempt"]
     if job.began is None:
         job.began = entry.time
-    if job.why:
-        job.why.pop(task, None)
-        job.why = job.why or None
     if body.get("pieces"):
         job.pieces = {} if job.pieces is None else job.pieces
         job.pieces[task] = tuple((name, piece) for name, piece in body["pieces"])
-
-
-def _archived(records: Records, job: JobRecord, task: int) -> AttemptRecord:
-    last = records.task(job, task)
-    assert last.machine is not None and last.launched is not None  # it had an attempt
-    return AttemptRecord(
-        attempt=last.attempt,
-        machine=last.machine,
-        outcome=last.outcome,
-        code=last.code,
-        launched=last.launched,
-        started=last.started,
-        ended=last.ended,
-        why=last.why,
-    )
 
 
 def _stop(records: Records, entry: Entry, _content: Content) -> None:
@@ -272,9 +254,9 @@ def _ended(change: TaskChange) -> Callable[[Records, Entry, Content], None]:
         table.ended[row] = body["ended"] or 0
         if body["retry"]:
             table.tries[row] += 1
-        if body["why"]:
-            job.why = {} if job.why is None else job.why
-            job.why[task] = body["why"]
+        ends.say(records, job, task, body["why"])
+        job.output += body.get("output", 0)
+        records.totals[job.tenant].output += body.get("output", 0)
         if body["given_up"]:
             _give_up(records, machine, Attempt(job.id, task, body["attempt"]), entry.time)
         if change is TaskChange.FINISHED and machine.quarantine is None:
@@ -329,8 +311,7 @@ def _machine_left(records: Records, entry: Entry, _content: Content) -> None:
         _move(records, job, row, TaskChange.LOST)
         table.outcome[row], table.ended[row] = Outcome.LOST, entry.time
         table.tries[row] += not stopping
-        job.why = {} if job.why is None else job.why
-        job.why[task] = entry.body["why"]
+        ends.say(records, job, task, entry.body["why"])
         _give_up(records, machine, Attempt(number, task, attempt), entry.time)
     for number in dict.fromkeys(number for (number, _), _ in lost):
         _settle(records, records.jobs[number], entry.time)

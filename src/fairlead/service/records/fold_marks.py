@@ -12,7 +12,8 @@ from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
-from fairlead.service.records.marks import Mark, MarkKind
+from fairlead.service.records.marks import Mark
+from fairlead.wire.kinds import MarkKind
 
 Content = Event | Decision | None
 

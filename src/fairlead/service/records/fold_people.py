@@ -14,7 +14,7 @@ from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import KeyOwner, KeyRecord, KeyTotals, Start, TokenRecord
 from fairlead.service.records.sizes import key_bytes, text_bytes
-from fairlead.service.requests import Role
+from fairlead.wire.kinds import Role
 
 
 def tenant_changed(records: Records, _entry: Entry, content: Event | Decision | None) -> None:

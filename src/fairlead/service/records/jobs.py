@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from fairlead.model.job import Job
 from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.records.sizes import job_bytes
 from fairlead.service.records.tasks import AttemptRecord
+from fairlead.wire.kinds import JobState
 
 Pieces = tuple[tuple[str, int], ...]
-
-
-class JobState(Enum):
-    """A job's state, derived from its counts."""
-
-    PENDING = "pending"  # nothing of it is on a machine, and it is not over
-    RUNNING = "running"
-    FINISHED = "finished"  # all tasks ended well
-    FAILED = "failed"  # it is over, and a task failed or it was rejected
-    CANCELLED = "cancelled"  # it was cancelled; what it held may still be stopping
 
 
 _NO_COUNTS = (0,) * len(TaskState)
@@ -39,8 +29,9 @@ class JobRecord:
 
     `first` and `rows`: its rows in the table of tasks, one for each task until it is over; then
     they end with the last task that was ever launched, and the others were dropped. `counts`:
-    tasks by TaskState. `bytes`: of what was written of it. Times are the service's, in microseconds
-    since 1970."""
+    tasks by TaskState. `bytes`: of what was written of it; `ends`: of what is kept of its tasks'
+    ends, in `why` and `past`; `output`: that engines keep of what its attempts wrote. Times are the
+    service's, in microseconds since 1970."""
 
     id: int
     job: Job
@@ -60,8 +51,10 @@ class JobRecord:
     pieces: dict[int, Pieces] | None = None  # the devices of tasks that have any
     past: dict[int, list[AttemptRecord]] | None = None  # of tasks, earlier attempts, the last few
     parts: dict[int, str] | None = None
+    output: int = 0
     counts: list[int] = field(default_factory=lambda: list(_NO_COUNTS))
     bytes: int = field(init=False)
+    ends: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.bytes = job_bytes(self.job)

@@ -5,27 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+
+from fairlead.wire.kinds import MarkKind
 
 MOST_MARKS = 1024
 """Marks that are kept. Each time there are more, every two of a kind in the older half are
 joined."""
-
-
-class MarkKind(Enum):
-    """The kind of change that a mark is of."""
-
-    TASKS_STOPPED = "tasks_stopped"
-    MACHINES_JOINED = "machines_joined"
-    MACHINES_LEFT = "machines_left"
-    MACHINES_CHANGED = "machines_changed"
-    MACHINES_DRAINED = "machines_drained"  # by an administrator
-    MACHINES_UNDRAINED = "machines_undrained"
-    MACHINES_QUARANTINED = "machines_quarantined"
-    QUARANTINES_ENDED = "quarantines_ended"
-    TENANT_CHANGED = "tenant_changed"
-    SERVICE_STARTED = "service_started"
-    CORE_CHANGED = "core_changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +28,6 @@ class Mark:
     last: int = 0
 
     def join(self, later: Mark) -> Mark:
-        """This and a later one as one mark."""
         return replace(
             self,
             tenant=self.tenant if self.tenant == later.tenant else None,

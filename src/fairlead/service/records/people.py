@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.engines.interface import Attempt
 from fairlead.model.machine import Machine
-from fairlead.service.requests import Role
+from fairlead.wire.kinds import Role
 
 
 @dataclass(frozen=True, slots=True)

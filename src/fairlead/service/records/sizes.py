@@ -7,9 +7,13 @@ from itertools import chain
 
 from fairlead.model.job import Job
 from fairlead.service.records.people import KeyOwner
+from fairlead.service.records.tasks import AttemptRecord
 
 BESIDE = 100
 """Bytes that each text takes beside its letters: a list of short ones is mostly these."""
+
+ATTEMPT = 300
+"""Bytes that an attempt takes that is not its task's last, beside what there is to say of it."""
 
 
 def job_bytes(job: Job) -> int:
@@ -26,6 +30,16 @@ def text_bytes(texts: Iterable[str]) -> int:
 def key_bytes(owner: KeyOwner, names: Iterable[str]) -> int:
     """Of an idempotency key, and of the names of its jobs, which it keeps."""
     return text_bytes([owner[2], *names])
+
+
+def attempt_bytes(attempt: AttemptRecord) -> int:
+    """Of an attempt that is not its task's last."""
+    return ATTEMPT + why_bytes(attempt.why)
+
+
+def why_bytes(why: str) -> int:
+    """Of what there is to say of an end."""
+    return text_bytes([why]) if why else 0
 
 
 def _texts(job: Job) -> Iterator[str]:

@@ -11,7 +11,7 @@ from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import find
-from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 from fairlead.service.fairness.monitor import FairSettings
 from fairlead.service.journal.entry import Body
@@ -144,7 +144,7 @@ def reconfigure_core(core: Core, time: int, body: Body) -> Core:
     """A core of its own that goes on from this one under what such a body says. Raises InputError
     where it cannot be."""
     options = Options(**body["options"])
-    return changed(core, time, body["policy"], body["placement"], options)
+    return reconfigure(core, time, body["policy"], body["placement"], options)
 
 
 def first_core(nodes: Sequence[Node], settings: Settings) -> Core:

@@ -111,7 +111,6 @@ class Follower:
         )
 
     def scheduler_reason(self, job: str) -> str:  # noqa: ARG002  only who leads asks the cluster
-        """Nothing."""
         return ""
 
     @property

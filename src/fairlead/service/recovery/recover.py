@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.journal.entry import CorruptJournalError, Entry, Listener, VersionJournalError
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    Entry,
+    Listener,
+    Readable,
+    VersionJournalError,
+)
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.recovery.configuration import SCHEMA, SERVICE_STARTED
@@ -25,22 +29,6 @@ def _check_version(entry: Entry) -> None:
             f"the journal goes on, from entry {entry.seq}, as version {entry.body['version']} of"
             f" Fairlead wrote it, and this is {__version__}: use the newer one"
         )
-
-
-class Readable(Protocol):
-    """A journal, as far as recovery reads it."""
-
-    def last(self) -> int:
-        """As `Store.last`."""
-
-    def start(self) -> int:
-        """As `Store.start`."""
-
-    def read(self, after: int = 0) -> Iterator[Entry]:
-        """As `Store.read`."""
-
-    def snapshot(self) -> tuple[int, bytes] | None:
-        """As `Store.snapshot`."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.model.errors import FairleadError
-from fairlead.service.requests import Role
 from fairlead.service.signin.settings import SignInSettings
+from fairlead.wire.kinds import Role
 
 PERSON = "person:"
 """Before the name of somebody who signed in. No token's name has a colon, so that the two are

@@ -147,6 +147,7 @@ def _tree(http: httpx2.Client, url: str, until: float) -> dict[str, Any]:
 
 
 def _trust(settings: SignInSettings) -> ssl.SSLContext | bool:
+    """The certificates that are believed. Without TLS nothing is loaded: that takes long."""
     if not settings.issuer.startswith("https:"):
-        return True
+        return False
     return ssl.create_default_context(cafile=settings.ca)

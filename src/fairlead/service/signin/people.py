@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from joserfc import jws
 from joserfc.errors import JoseError
 
-from fairlead.service.requests import Role
 from fairlead.service.signin.claims import UntrustedError, check_addressed, check_times, read_claims
 from fairlead.service.signin.fetching import IssuerKey, Keys, fetch_keys
 from fairlead.service.signin.key_cache import KeyCache
 from fairlead.service.signin.settings import SignInSettings
+from fairlead.wire.kinds import Role
 
 LONGEST = 16 * 1024
 """Characters of a JWT that is looked at at all."""

@@ -73,7 +73,7 @@ class View(Protocol):
         """Called with entries that are durable."""
 
 
-class Door(Protocol):
+class Reads(Protocol):
     """The mailbox, as far as telemetry reads by it."""
 
     def read(self, function: Callable[[View], T], *, long: bool = False) -> Awaitable[T]:
@@ -110,10 +110,9 @@ class Telemetry:
         self._put(Happened(entries, self._leads()))
 
     def answered(self, request: RequestAnswered) -> None:
-        """A request was answered."""
         self._put(request)
 
-    async def watch_waiting(self, door: Door) -> None:
+    async def watch_waiting(self, mailbox: Reads) -> None:
         """Adds to the spans of jobs why their tasks wait, whenever that changed. Ends never."""
         loop = asyncio.get_running_loop()
         pause = LOOK_EVERY
@@ -123,7 +122,7 @@ class Telemetry:
             self._put(AskWaiting(LOOK_AT, partial(_tell, loop, asked)))
             try:
                 names = await asyncio.wait_for(asked, LOOK_EVERY)
-                found, spent = await door.read(partial(look, names=names), long=True)
+                found, spent = await mailbox.read(partial(look, names=names), long=True)
             except (TimeoutError, MailboxClosedError):
                 continue
             for each in found:

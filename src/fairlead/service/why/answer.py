@@ -24,14 +24,15 @@ from fairlead.scheduling.why.values import (
 from fairlead.service.fairness.causes import Cause, cause_of
 from fairlead.service.fairness.interface import Answered, JobShare
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.fairness.shortfalls import exact_of, measure
+from fairlead.service.fairness.shortfalls import measure
 from fairlead.service.records.book import Records
-from fairlead.service.records.jobs import JobRecord, JobState
+from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.lookup import display_name, display_names, find
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import Caller, JobKey
 from fairlead.service.why.expected_start import Start, expected_start
 from fairlead.service.why.remedies import Change, smallest_changes
+from fairlead.wire.kinds import JobState
 
 SECOND = 1_000_000
 
@@ -287,8 +288,8 @@ def _remarks(records: Records, job: JobRecord) -> list[str]:
 
 
 def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
-    exact = exact_of(taken.exact, why.job)
-    if exact is None or taken.exact is None:
+    exact = None if taken.exact is None else taken.exact.answer.jobs.of(why.job)
+    if exact is None or taken.exact is None:  # or it is older than the job
         return None
     wanted = exact.whole if why.waiting is None else min(exact.whole, why.running + why.waiting)
     short = max(wanted - why.running, 0)

@@ -39,8 +39,6 @@ MOST_TRIALS = 40
 
 
 class ChangeKind(Enum):
-    """The kinds of changes."""
-
     ENDS = "ends"  # these tasks end
     BACK = "back"  # a machine that drains takes tasks again
     CONSTRAINT = "constraint"  # a part of its constraint is dropped

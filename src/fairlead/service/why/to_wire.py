@@ -14,7 +14,7 @@ from fairlead.scheduling.why.values import Machines, Reason
 from fairlead.service.why.answer import Fair, WhyJob
 from fairlead.service.why.remedies import Change
 from fairlead.wire import fairness as wire
-from fairlead.wire.jobs import JobState, TaskCounts
+from fairlead.wire.jobs import TaskCounts
 
 MOST_HOLDERS = 50
 """Holders that are listed; the others are counted."""
@@ -26,7 +26,7 @@ def to_wire(why: WhyJob) -> wire.WhyAnswer:
     return wire.WhyAnswer(
         job=why.job,
         tenant=why.tenant,
-        state=JobState(why.state.value),
+        state=why.state,
         tasks=TaskCounts(
             **{
                 state.name.lower(): count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 
 import numpy as np
@@ -136,13 +137,14 @@ class Seen:
         if unknown := set(found) - self.machine.keys():
             raise CertificateError(f"the classes name {min(unknown)}, which is no machine")
 
+    @cached_property
     def all_kinds(self) -> Classes:
         count = np.bincount(self.kind, minlength=len(self.kinds)).astype(float)
         return self._classes(list(range(len(self.kinds))), count, {})
 
     def pooled(self) -> Classes:
         """One machine that holds everything, open to every job that can run somewhere."""
-        apart = self.all_kinds()
+        apart = self.all_kinds
         runs = apart.runs[:, None]
         capacity = apart.total.sum(axis=0)[None, :]
         holds = tasks_in(self.demand, capacity)

@@ -27,7 +27,7 @@ class Input:
     @cached_property
     def alone(self) -> list[fmpq]:
         """(J,) the tasks of each job alone in the cluster, constraints ignored."""
-        return held(self.seen, self.seen.all_kinds())
+        return held(self.seen, self.seen.all_kinds)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def tenant_weights(
     weight = [ONE] * len(tree.names)
     proofs = tuple(proofs)
     by_tenant = {proof.tenant: proof for proof in proofs}
-    runs = seen.all_kinds().runs
+    runs = seen.all_kinds.runs
     if len(by_tenant) != len(proofs):
         raise CertificateError("two proofs for one pool")
     for tenant in cluster.tenants:
@@ -52,7 +52,7 @@ def tenant_weights(
 def _alone(seen: Seen, pool: tuple[str, ...], scale: Sequence[fmpq], job: int) -> fmpq:
     """The largest share of a single job without limits: the tasks that the pool holds."""
     count = np.bincount(seen.kind[[seen.machine[name] for name in pool]], minlength=len(seen.kinds))
-    kinds = seen.all_kinds()
+    kinds = seen.all_kinds
     fits = held(seen, kinds, kinds.usable, count)[job]
     number = seen.number[job]
     return (fits if number is None else min(fits, number)) / scale[job]
@@ -77,7 +77,7 @@ def _proved(
     if missing := pool - named:
         # Machines that none of its jobs can use may be left out.
         kinds = seen.kind[[seen.machine[name] for name in sorted(missing)]]
-        if seen.all_kinds().usable[jobs][:, kinds].any():
+        if seen.all_kinds.usable[jobs][:, kinds].any():
             raise CertificateError(f"{where}: the machine {min(missing)} is in no class")
     if len(named) != sum(len(each.machines) for each in proof.classes):
         raise CertificateError(f"{where}: a machine is in two places of its classes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, rise_at_once
+
+if TYPE_CHECKING:
+    from fairlead.sharing.solvers.simplex import Simplex
 
 # The simplex gives shares on few classes each, and is fast where there is little to choose. An
 # interior point method takes a few dense steps however much there is.
@@ -40,7 +44,6 @@ class Settled:
     tight: tuple[Row, ...]
 
     def about(self, groups: Ints, classes: Ints) -> Settled:
-        """The part of it that is about these."""
         own, there = set(groups.tolist()), set(classes.tolist())
 
         def about(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -82,10 +85,14 @@ class Programs:
     """The linear programs of components, in doubles: what they say is a guess."""
 
     def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+
+    @cached_property
+    def _simplex(self) -> Simplex:
+        """Where there is a program at all: most small fillings are done without."""
         from fairlead.sharing.solvers.simplex import Simplex
 
-        self.groups = groups
-        self._simplex = Simplex()
+        return Simplex()
 
     @cached_property
     def _most_on(self) -> Floats:

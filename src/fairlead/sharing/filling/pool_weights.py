@@ -32,7 +32,6 @@ class _Pool:
     full: tuple[Row, ...]
 
     def proof(self, names: Names) -> PoolProof:
-        """The same in names."""
         tree, show = names.problem.tree, names.show
         own = set(np.flatnonzero(tree.pool_count[self.tenant]))
         return PoolProof(

@@ -44,7 +44,8 @@ def slots(problem: Problem, weight: Floats, **amount: float) -> Outcome:
         count = np.where(fits.any(axis=0), _whole(_least(problem.capacity, largest)), 0.0)
         takes = np.ones(len(problem.demand))
         left_out = np.zeros(len(problem.resources), dtype=bool)
-    kept = np.flatnonzero(left_out | np.isin(range(len(left_out)), _limited(problem)))
+    limited = sorted({limit.resource for limit in problem.tree.limits})
+    kept = np.flatnonzero(left_out | np.isin(range(len(left_out)), limited))
     demand = np.column_stack([takes, problem.demand[:, kept]])
     capacity = np.column_stack([count, problem.capacity[:, kept]])
     holds = tasks_that_fit(demand, capacity, problem.spread)
@@ -77,10 +78,6 @@ def _check(problem: Problem, amount: dict[str, float]) -> None:
     ]
     if mistakes:
         raise InputError(mistakes)
-
-
-def _limited(problem: Problem) -> list[int]:
-    return sorted({limit.resource for limit in problem.tree.limits})
 
 
 def _least(capacity: Floats, size: Floats) -> Floats:

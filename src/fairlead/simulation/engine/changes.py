@@ -18,8 +18,6 @@ ADD, REMOVE = int(MachineEvent.ADD), int(MachineEvent.REMOVE)
 
 
 class Kind(Enum):
-    """The kinds of changes."""
-
     JOIN = "join"
     LEAVE = "leave"
     UPDATE = "update"

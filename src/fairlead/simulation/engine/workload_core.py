@@ -13,8 +13,8 @@ from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.scheduling.kernels.memory.state import Ints, Words
 from fairlead.scheduling.kernels.memory.tables import NONE, Full
 from fairlead.scheduling.kernels.search.signature import signatures
-from fairlead.scheduling.placement.registry import DEFAULT, find
-from fairlead.scheduling.preemption.guarantees import named
+from fairlead.scheduling.placement.registry import DEFAULT
+from fairlead.scheduling.preemption.guarantees import by_name
 from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state import slots
 from fairlead.scheduling.state.distinct_rows import alike
@@ -39,14 +39,9 @@ ON_MACHINE = 16
 
 def policy_named(policy: str) -> str:
     """The policy's one canonical form. Raises InputError where no run can be led by it."""
-    if slots.named(policy):
+    if slots.is_named(policy):
         return slots.canonical(policy)
     return Scaler(policy, (), np.zeros(0, np.int64)).spec
-
-
-def placement_named(placement: str | None) -> str:
-    """The rule's name. Raises InputError where there is no such rule."""
-    return find(placement or DEFAULT).name
 
 
 class WorkloadCore(SlotCore):
@@ -231,7 +226,7 @@ class WorkloadCore(SlotCore):
             advice_changed(self.book, advice)
             yield advice
         if self.stopping is not None:
-            guarantees = GuaranteesChanged(moment.time, named(jobs, guarantees_of(exact, now)))
+            guarantees = GuaranteesChanged(moment.time, by_name(jobs, guarantees_of(exact, now)))
             self.stopping.set_guarantees(self.book, guarantees)
             yield guarantees
         self.book.ids.jobs = {}

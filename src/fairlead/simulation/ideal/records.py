@@ -16,8 +16,6 @@ from fairlead.simulation.workload import Bools, Floats, Ints
 
 @dataclass
 class Job:
-    """A job that is there."""
-
     waiting: int
     next: int = 0  # the first task that was never launched
     paused: deque[tuple[int, int, int, int]] = field(default_factory=deque)
@@ -89,9 +87,6 @@ def moment_of(
         waiting=np.array([now.jobs[j].waiting for j in jobs.tolist()], np.int64),
         held=held,
         scale=now.scale[jobs],
-        pair_job=pairs[:, 0].copy(),
-        pair_machine=pairs[:, 1].copy(),
-        pair_tasks=pairs[:, 2].copy(),
         tenant_weight=now.weight.copy(),
         terms=g.terms,
     )

@@ -289,11 +289,8 @@ class _Run:
     def moment(self, at: int) -> Moment:
         """The state as sinks see it."""
         on = None if self.room.stays else self.room.on_classes()
-        return moment_of(self.instance, self.now_there(), self.runs, on, at)
-
-    def now_there(self) -> There:
-        """The jobs that are there, and their machines."""
-        return There(self.there, self.present, self.scale, self.weights.weight)
+        there = There(self.there, self.present, self.scale, self.weights.weight)
+        return moment_of(self.instance, there, self.runs, on, at)
 
     def _tell_task(self, launch: Launch, *, lost: bool = False) -> None:
         if not self._tells_tasks:

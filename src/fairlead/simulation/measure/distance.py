@@ -96,5 +96,4 @@ def measure_sample(time: int, held: Floats, exact: Floats, owner: Ints) -> Sampl
 
 
 def root_mean_square(values: Floats) -> float:
-    """√ of the mean of the squares."""
     return float(np.sqrt(np.mean(values * values)))

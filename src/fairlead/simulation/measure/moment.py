@@ -35,10 +35,6 @@ class Moment:
     held: Ints  # (J,) tasks on machines
     scale: Floats  # (J,) tasks that make one unit of share; 0: the job cannot run
 
-    pair_job: Ints  # (P,) index into the J jobs above
-    pair_machine: Ints  # (P,) index into the M machines above
-    pair_tasks: Ints  # (P,) tasks of that job on that machine
-
     tenant_weight: Floats  # (T,) of the workload's tenants; of one with a pool, what it comes to
 
     terms: tuple[Term, ...]  # those that the words' bits stand for

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fairlead.scheduling.kernels.memory.state import Ints, Records, State
-from fairlead.scheduling.state.rows import jobs_present, machines_there, tasks_held
+from fairlead.scheduling.state.rows import jobs_present, machines_there
 from fairlead.scheduling.state.terms import Term
 from fairlead.scheduling.transitions import MachineState
 from fairlead.simulation.measure.moment import Moment
@@ -21,16 +19,8 @@ def moment_of(
 ) -> Moment:
     """The present state. `machine_index[slot]` is the machine's place in the workload, and
     `tenant_slots` are the slots of the workload's tenants."""
-    machines = int(state.header[0]["machines"])
     there, jobs = machines_there(state), jobs_present(state)
     rows = state.job
-    place_of_machine = np.full(machines, -1)
-    place_of_machine[there] = np.arange(len(there))
-    place_of_job = np.full(len(rows), -1)
-    place_of_job[jobs] = np.arange(len(jobs))
-    tasks = state.task[tasks_held(state)]
-    pair = place_of_job[tasks["job"]] * max(len(there), 1) + place_of_machine[tasks["machine"]]
-    pairs, counts = np.unique(pair, return_counts=True)
     return Moment(
         time=time,
         machine=machine_index[there],
@@ -48,9 +38,6 @@ def moment_of(
         waiting=rows["waiting"][jobs],
         held=rows["held"][jobs],
         scale=rows["scale"][jobs],
-        pair_job=pairs // max(len(there), 1),
-        pair_machine=pairs % max(len(there), 1),
-        pair_tasks=counts.astype(np.int64),
         tenant_weight=state.tenant["weight"][tenant_slots],
         terms=terms,
     )

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from fairlead.extras import missing
 from fairlead.model.errors import InputError, InternalError
@@ -15,20 +15,8 @@ _Part = TypeVar("_Part")
 _Done = TypeVar("_Done")
 
 
-class Away(Protocol):
-    """Applies a function to parts on the cluster, and yields the place of each with what came out,
-    as soon as it is there. The function stands at the top of a module."""
-
-    cores: int
-    """Of the whole cluster."""
-
-    def __call__(
-        self, function: Callable[[_Part], _Done], parts: Sequence[_Part], /
-    ) -> Iterator[tuple[int, _Done]]: ...
-
-
 @contextmanager
-def joined(most: int | None = None) -> Iterator[Away]:
+def joined(most: int | None = None) -> Iterator[Cluster]:
     """Connects to the cluster; without RAY_ADDRESS one of this machine, of `most` cores at most, is
     begun for as long as this takes. Raises InputError where it cannot be reached."""
     try:
@@ -39,13 +27,16 @@ def joined(most: int | None = None) -> Iterator[Away]:
     if begun:
         _join(ray, most)
     try:
-        yield _Cluster(ray)
+        yield Cluster(ray)
     finally:
         if begun:
             ray.shutdown()
 
 
-class _Cluster:
+class Cluster:
+    """Applies a function to parts on the cluster, and yields the place of each with what came out,
+    as soon as it is there. The function stands at the top of a module. `cores`: of all of it."""
+
     def __init__(self, ray: Any) -> None:
         self._ray = ray
         self.cores = int(ray.cluster_resources().get("CPU", 1))

@@ -23,8 +23,6 @@ SECONDS = "< 5 s"
 
 
 class Case(NamedTuple):
-    """A size."""
-
     users: int
     machines: int
     types: int

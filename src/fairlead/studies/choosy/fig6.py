@@ -43,8 +43,6 @@ yet."""
 
 
 class Case(NamedTuple):
-    """One run."""
-
     alpha: float
     machines: int
     warm: int

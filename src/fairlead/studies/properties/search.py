@@ -195,7 +195,6 @@ def rows_of(tasks: Tasks) -> Sequence[Row]:
 
 
 def _count(cell: Cell, finding: Finding, row: Row, number: int) -> None:
-    """The cell that one finding makes."""
     if finding.verdict is Verdict.NOT_APPLICABLE:
         cell.silent = finding.note
         return

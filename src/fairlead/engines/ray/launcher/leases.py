@@ -74,7 +74,6 @@ class Leases:
         self._unheard.setdefault(node, {})[lease.number] = time.monotonic()
 
     def mark_begun(self, attempt: KnownAttempt) -> None:
-        """It runs."""
         lease = self._by_reference.get(attempt.refs[0]) if attempt.refs else None
         if lease is not None:
             self._mark_heard(lease)

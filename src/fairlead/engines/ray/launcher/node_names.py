@@ -43,7 +43,6 @@ class NodeNames:
         return name if name not in taken else f"{name}-{node['NodeID'][:8]}"
 
     def id_of(self, name: str) -> str | None:
-        """The node that has this name now."""
         return next((node for node, called in self._names.items() if called == name), None)
 
     def rows(self) -> list[Seen]:

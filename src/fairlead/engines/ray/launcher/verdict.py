@@ -33,7 +33,10 @@ def read_result(result: Tree, time: int, stopping: str | None) -> Tree:
     cause = result["cause"]
     if stopping and cause == "stopped":
         cause = stopping
-    return build_ended(cause, result["code"], time, result["started"], result["message"])
+    end = build_ended(cause, result["code"], time, result["started"], result["message"])
+    written = sum(result[each]["size"] for each in ("stdout", "stderr") if each in result)
+    returned = result.get("result_size", len(result.get("result", b"")))
+    return {**end, "output": written + returned}
 
 
 def read_error(

@@ -105,7 +105,6 @@ def end_without_node(raylet: int) -> None:
 
 
 def environment(spec: dict[str, Any]) -> dict[str, str]:
-    """Builds the command's environment."""
     found = {
         name: value
         for name, value in os.environ.items()

@@ -25,7 +25,6 @@ def base(service: str) -> Path:
 
 
 def path_of(service: str, key: tuple[int, int, int], stream: str) -> Path:
-    """The path of an attempt's output."""
     job, task, number = key
     folder = base(service) / str(job)
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -251,7 +251,6 @@ def _one(function: Any, name: str, call: Any, end: dict[str, Any]) -> bytes:
 
 
 def _pack_error(name: str, error: Exception, end: dict[str, Any]) -> bytes:
-    """The result of a call that raised this."""
     text = traceback.format_exc()
     end.update(code=1, message=f"{type(error).__name__}: {error}"[:500])
     sys.stderr.write(text)

@@ -210,7 +210,7 @@ class Adopted:
             elif (
                 given.told != self._readings
                 and job.priority
-                and _is_to_be_held(given)
+                and (given.started or given.leaving)
                 and affords(HOLDING)
             ):
                 # One that runs, too: where Slurm gives it back to the queue, it waits for its turn.
@@ -394,7 +394,3 @@ class Adopted:
 
 def _nodes(text: str) -> set[str]:
     return set(expand_all([text])) if text else set()
-
-
-def _is_to_be_held(given: Given) -> bool:
-    return bool(given.started or given.leaving)

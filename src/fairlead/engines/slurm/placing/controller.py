@@ -51,8 +51,6 @@ class Controller(Protocol):
 
 
 class Commands:
-    """Slurm by its own commands."""
-
     def __init__(self) -> None:
         self._reader = Reader()
 

@@ -104,10 +104,6 @@ def _own_end(attempt: Attempt, started: int, end: End) -> Ended:
         return Ended(attempt, Cause.NOT_STARTED, code, time, None, f"{why} on its node")
     if _is_of_signal(code):
         return _killed(attempt, code - 128, time, started)
-    return _exited(attempt, code, time, started)
-
-
-def _exited(attempt: Attempt, code: int, time: int, started: int) -> Ended:
     return Ended(attempt, Cause.EXITED, code, time, started)
 
 

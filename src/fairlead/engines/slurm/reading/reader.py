@@ -40,8 +40,6 @@ def pause(every: float, took: float) -> float:
 
 
 class Reader:
-    """Reads by `asked`."""
-
     def __init__(self, asked: Ask = ask) -> None:
         self._ask = asked
         self._jobs: Known = {}

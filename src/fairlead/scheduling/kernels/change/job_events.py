@@ -209,13 +209,6 @@ def cancel(s: Handle, j: int) -> int:
 
 
 @kernel
-def done(s: Handle, j: int) -> bool:
-    """Has the job nothing that waits or is held, for good?"""
-    job = s.job[j]
-    return job.held == 0 and job.waiting == 0
-
-
-@kernel
 def forget(s: Handle, j: int) -> None:
     """Gives a job's slot back, and that of the tenant that stood for it alone."""
     w, job = s.header[0], s.job[j]

@@ -163,7 +163,6 @@ def stop(s: Handle, t: int) -> None:
 
 @kernel
 def start(s: Handle, t: int) -> None:
-    """A launched task runs."""
     task = s.task[t]
     task.state = RUNNING
     record(s, STARTED, s.job[task.job].seq)

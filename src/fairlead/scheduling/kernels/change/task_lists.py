@@ -72,7 +72,6 @@ def queue(s: Handle, t: int) -> None:
 
 @inner
 def free_task(s: Handle, t: int) -> None:
-    """Gives a task's slot back."""
     s.task[t].state = FREE
     s.task[t].machine_next = s.header[0].free_task
     s.header[0].free_task = t

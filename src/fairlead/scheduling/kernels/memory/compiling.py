@@ -157,7 +157,6 @@ class _Listener(event.Listener):  # type: ignore[misc]  # Numba has no types
         self._tell()
 
     def on_end(self, event: object) -> None:  # noqa: ARG002  Numba's signature
-        """A function was compiled."""
         self._tell()
 
     def _tell(self) -> None:

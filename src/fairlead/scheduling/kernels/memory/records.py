@@ -29,8 +29,6 @@ class _Model(models.StructRefModel):  # type: ignore[misc]  # Numba has no types
 
 
 class RecordType(types.StructRef):  # type: ignore[misc]  # Numba has no types
-    """The type of a record of arrays."""
-
     def preprocess_fields(self, fields: Any) -> Any:
         """The fields without literal types."""
         return tuple((name, types.unliteral(kind)) for name, kind in fields)

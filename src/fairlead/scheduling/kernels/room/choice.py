@@ -19,9 +19,9 @@ from fairlead.scheduling.kernels.room.fits import scarcity_part
 from fairlead.scheduling.kernels.room.permission import (
     first_permitted,
     has_room,
+    is_permitted,
     next_permitted,
     not_blocked,
-    permitted,
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, grade, least_of, lowest, within
 from fairlead.scheduling.kernels.room.rules import better, slack
@@ -94,7 +94,7 @@ def _tightest(s: Handle, rule: Any, j: int) -> None:
         scored += 1
         m = next_permitted(s, j, m + 1)
     if m >= 0:
-        best = _graded(s, rule, j, r, m // WORD, best, least)
+        best = _by_grade(s, rule, j, r, m // WORD, best, least)
     w = s.header[0]
     w.choices = 1 if best >= 0 else 0
     w.sorted = ALONE
@@ -102,7 +102,7 @@ def _tightest(s: Handle, rule: Any, j: int) -> None:
 
 
 @inner
-def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: float) -> int:
+def _by_grade(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: float) -> int:
     """The best of a machine of this score and of those of the places from `start` on, for which
     was asked: in the order of the grades of their room of resource r, as long as one may be it."""
     need, off = s.demand[j, r], slack(s, rule, least)
@@ -150,11 +150,11 @@ def choose(s: Handle, rule: Any, j: int) -> int:
             _score_all(s, rule, j)
     elif w.choices > 0 and w.sorted == ALONE:
         # It has just used that one, which is no worse now: the others count where it is full.
-        if not permitted(s, j, s.fits[0]):
+        if not is_permitted(s, j, s.fits[0]):
             _score_all(s, rule, j)
     elif w.choices > 0:
         # It has just used the first.
-        fits = permitted(s, j, s.fits[0])
+        fits = is_permitted(s, j, s.fits[0])
         if fits:
             s.score[0] = rule.score(s, j, s.fits[0])
         else:

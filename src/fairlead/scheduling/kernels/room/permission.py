@@ -4,7 +4,7 @@ A task may be placed where no question of the chain says no. They are asked in t
 ones that mostly decide first:
 
 1. Does the machine take tasks? One that drains, or is gone, does not.
-2. Does it satisfy the job's terms (`satisfied`)? Words are compared: 64 terms at once.
+2. Does it satisfy the job's terms (`satisfies`)? Words are compared: 64 terms at once.
 3. Has it room for a task (`has_room`)? An amount for each resource is compared.
 4. Does nothing block the job there (`not_blocked`)? A reservation for another job does, and so does
    a task of its own where it spreads, for which a list may have to be read: therefore after room.
@@ -13,8 +13,8 @@ ones that mostly decide first:
 6. Does all of a gang find room at once (`may_start`)? Questions 1 to 4 are asked of all machines:
    the dearest one is the last.
 
-`permitted` asks 1 to 4, of a job and a machine; `may_start` asks 5 and 6, which are about the job
-wherever it goes. A caller that knows some answers begins behind them: the sets of machines
+`is_permitted` asks 1 to 4, of a job and a machine; `may_start` asks 5 and 6, which are about the
+job wherever it goes. A caller that knows some answers begins behind them: the sets of machines
 (`next_permitted`, `takes`) and the walk through the tries (`search.next_job`) answer 1 to 3 for
 many pairs at once.
 """
@@ -104,13 +104,13 @@ def has_terms(s: Handle, terms: Any, row: int, m: int) -> bool:
 
 
 @small
-def satisfied(s: Handle, j: int, m: int) -> bool:
+def satisfies(s: Handle, j: int, m: int) -> bool:
     """Does the machine satisfy all that the job needs, and what it still waits for?"""
     return has_terms(s, s.needs, j, m) and (not s.job[j].patient or has_terms(s, s.prefers, j, m))
 
 
 @small
-def owned(s: Handle, m: int) -> bool:
+def is_owned(s: Handle, m: int) -> bool:
     """May nobody but the job that it is reserved for be placed on the machine?"""
     machine = s.machine[m]
     return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
@@ -122,7 +122,7 @@ def _let_in(s: Handle, j: int, m: int) -> bool:
     machine = s.machine[m]
     if machine.reserved < 0 or machine.reserved == j:
         return True
-    if owned(s, m) or s.job[j].expected == 0:
+    if is_owned(s, m) or s.job[j].expected == 0:
         return False
     return s.header[0].now + s.job[j].expected <= machine.until
 
@@ -140,9 +140,9 @@ def takes(s: Handle, j: int, m: int) -> bool:
 
 
 @kernel
-def permitted(s: Handle, j: int, m: int) -> bool:
+def is_permitted(s: Handle, j: int, m: int) -> bool:
     """May one task of an active job be placed here, as far as the pair says?"""
-    return s.machine[m].state == UP and satisfied(s, j, m) and takes(s, j, m)
+    return s.machine[m].state == UP and satisfies(s, j, m) and takes(s, j, m)
 
 
 @inner
@@ -156,7 +156,7 @@ def known_useless(s: Handle, m: int) -> bool:
     if more:
         return False
     apart = int64(machine.apart)
-    return apart < 0 or not s.job[apart].active or not permitted(s, apart, m)
+    return apart < 0 or not s.job[apart].active or not is_permitted(s, apart, m)
 
 
 @inner

@@ -105,7 +105,7 @@ def slack(s: Handle, rule: Any, score: float) -> float:
 
 
 @inner
-def _tied(s: Handle, rule: Any, j: int, a: int, b: int) -> bool:
+def _is_before(s: Handle, rule: Any, j: int, a: int, b: int) -> bool:
     """Of two machines of close scores for a job: is the first the better one?"""
     sign = rule.compare(s, j, a, b)
     return sign < 0 or (sign == 0 and a < b)
@@ -120,5 +120,5 @@ def better(
     if score == least and (rule.close == 0.0 or same(s, j, a, b)):
         return a < b  # most ties: machines that are alike
     if abs(score - least) <= most:
-        return _tied(s, rule, j, a, b)
+        return _is_before(s, rule, j, a, b)
     return score < least

@@ -27,18 +27,18 @@ from fairlead.scheduling.kernels.memory.tables import NONE, WORD
 from fairlead.scheduling.kernels.room.choice import TRIFLE
 from fairlead.scheduling.kernels.room.permission import (
     at_once,
+    is_owned,
+    is_permitted,
     known_useless,
     may_start,
     not_blocked,
-    owned,
-    permitted,
-    satisfied,
+    satisfies,
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, drop_clean, lowest
 from fairlead.scheduling.kernels.room.rules import better, slack
 from fairlead.scheduling.kernels.search.levels import at_least, level
-from fairlead.scheduling.kernels.search.search import held_back, holds
+from fairlead.scheduling.kernels.search.search import holds, is_held_back
 
 
 @inner
@@ -64,7 +64,7 @@ def _gather(s: Handle) -> None:
         m = s.dirty[i]
         if s.machine[m].state != UP:
             continue
-        if owned(s, m):
+        if is_owned(s, m):
             w.owned += 1
         elif not known_useless(s, m):
             s.near[w.near] = m
@@ -129,7 +129,7 @@ def _another(s: Handle, n: int) -> int:
 
 
 @inner
-def _wanted(s: Handle, j: int) -> np.uint64:
+def _wants(s: Handle, j: int) -> np.uint64:
     """The first 64 terms that a job wants of a machine."""
     return s.needs[j, 0] | s.prefers[j, 0] if s.job[j].patient else s.needs[j, 0]
 
@@ -137,11 +137,11 @@ def _wanted(s: Handle, j: int) -> np.uint64:
 @inner
 def _any_takes(s: Handle, j: int) -> bool:
     """May a task of the job be placed on any of the machines that are nobody's alone?"""
-    need, word = brief_of(s.demand, j), _wanted(s, j)
+    need, word = brief_of(s.demand, j), _wants(s, j)
     for first in range(0, s.header[0].near, WORD):
         bits = _holders(s, first, need, word)
         while bits:
-            if permitted(s, j, s.near[first + lowest(bits)]):
+            if is_permitted(s, j, s.near[first + lowest(bits)]):
                 return True
             bits &= bits - ONE
     return False
@@ -156,7 +156,7 @@ def _own_place(s: Handle, j: int, start: int) -> int:
         return w.dirty
     for i in range(start, w.dirty):
         m = s.dirty[i]
-        if s.machine[m].reserved == j and owned(s, m) and permitted(s, j, m):
+        if s.machine[m].reserved == j and is_owned(s, m) and is_permitted(s, j, m):
             return i
     return w.dirty
 
@@ -199,14 +199,14 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     most = np.inf  # by a tight rule the best score so far: more of a resource left is a worse one
     wide = s.needs.shape[1] > 1
     demand, room, capacity = s.demand, s.room, s.capacity
-    need, word = brief_of(s.demand, j), _wanted(s, j)
+    need, word = brief_of(s.demand, j), _wants(s, j)
     for first in range(0, w.near, WORD):
         bits = _holders(s, first, need, word)
         while bits:
             m = s.near[first + lowest(bits)]
             bits &= bits - ONE
             if not _fits(demand[j], room[m], capacity[m], most) or (
-                wide and not satisfied(s, j, m)
+                wide and not satisfies(s, j, m)
             ):
                 continue
             score = rule.score(s, j, m) if w.picky else 0.0
@@ -284,7 +284,6 @@ def _push(s: Handle, n: int, t: int, witness: int) -> None:
 
 @inner
 def _pop(s: Handle) -> None:
-    """Takes the first out of the heap."""
     w = s.header[0]
     w.heap -= 1
     last = s.front[w.heap]
@@ -309,7 +308,7 @@ def _begin(s: Handle) -> None:
     if w.owned > 0:
         for i in range(w.dirty):
             m = s.dirty[i]
-            if s.machine[m].state == UP and owned(s, m):
+            if s.machine[m].state == UP and is_owned(s, m):
                 j = int64(s.machine[m].reserved)
                 job = s.job[j]
                 if job.active and job.owner != w.begun:
@@ -356,7 +355,7 @@ def next_near(s: Handle) -> int:
             key = level(s, int64(here.owner))  # a job, which may be the next
         if key != top.key or here.seq != top.seq:
             _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
-        elif t >= 0 and s.tenant[t].capped and held_back(s, n, t):
+        elif t >= 0 and s.tenant[t].capped and is_held_back(s, n, t):
             s.tenant[t].cut = 1
             _pop(s)
         elif here.left >= 0:

@@ -20,10 +20,10 @@ from fairlead.scheduling.kernels.room.permission import (
     cap_room,
     has_room,
     has_terms,
+    is_owned,
+    is_permitted,
     may_start,
     not_blocked,
-    owned,
-    permitted,
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
@@ -93,7 +93,7 @@ def holds(s: Handle, n: int, m: int) -> bool:
 
 
 @inner
-def held_back(s: Handle, n: int, t: int) -> bool:
+def is_held_back(s: Handle, n: int, t: int) -> bool:
     """Do the limits of a tenant keep all below a node from being placed?"""
     for r in range(s.need.shape[1]):
         if s.need[n, r] > 0 and s.need[n, r] > cap_room(s, t, r):
@@ -126,7 +126,7 @@ def _least(s: Handle, m: int) -> int:
         capped = t >= 0 and s.tenant[t].capped
         if somewhere and (wide or capped or not inside) and not holds(s, n, m):
             continue
-        if capped and held_back(s, n, t):
+        if capped and is_held_back(s, n, t):
             s.tenant[t].cut = 1
         elif inside:
             top = _open(s, front, top, n, t, room, lacking, bound)
@@ -161,9 +161,9 @@ def next_job(s: Handle, m: int) -> int:
     none."""
     if s.machine[m].state != UP:
         return NONE
-    if owned(s, m):
+    if is_owned(s, m):
         owner = int64(s.machine[m].reserved)
-        may = s.job[owner].active == 1 and permitted(s, owner, m) and may_start(s, owner)
+        may = s.job[owner].active == 1 and is_permitted(s, owner, m) and may_start(s, owner)
         return owner if may else NONE
     return _least(s, m)
 

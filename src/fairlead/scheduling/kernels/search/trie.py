@@ -41,7 +41,6 @@ def new_node(s: Handle) -> int:
 
 @inner
 def free_node(s: Handle, n: int) -> None:
-    """Gives a node back."""
     s.node[n].left = s.header[0].free_node
     s.header[0].free_node = n
 

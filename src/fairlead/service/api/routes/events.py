@@ -23,9 +23,10 @@ from fairlead.service.api.visibility import as_seen
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import display_name_of
 from fairlead.service.records.names import LONGEST_FULL
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, Events, ServerEvent
+from fairlead.wire.kinds import Role
 
 KINDS = {kind.value: kind for kind in EventKind}
 
@@ -163,7 +164,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
                 await asyncio.sleep(sent + APART * context.api.streams[context.who] - clock())
                 continue
             at = entries[-1].seq
-            text = await reader.told(entries)
+            text = await reader.to_stream(entries)
             if text is None:
                 return
             if text:
@@ -191,13 +192,13 @@ class _Reader:
     again, as that of another tenant's job: each entry is told as of the job that it was about."""
 
     def __init__(self, context: RequestContext) -> None:
-        self._visit = context
+        self._context = context
         self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
-    async def told(self, entries: Sequence[Entry]) -> bytes | None:
+    async def to_stream(self, entries: Sequence[Entry]) -> bytes | None:
         """The events of these entries, as a stream tells them; made once for an audience. None:
         nobody answers any more."""
-        frames = self._visit.api.feed.frames(_audience(self._visit))
+        frames = self._context.api.feed.frames(_audience(self._context))
         shown = [entry for entry in entries if entry.kind in KINDS]
         told = {entry.seq: frames[entry.seq] for entry in shown if entry.seq in frames}
         for entry in shown:
@@ -227,8 +228,8 @@ class _Reader:
         there: dict[str, _Job] = {}
         submitted: dict[int, _Job] = {}
         if new or missing:
-            caller = self._visit.caller
-            found = await self._visit.read_on(lambda view: _names_of(view, caller, missing, new))
+            caller = self._context.caller
+            found = await self._context.read_on(lambda view: _names_of(view, caller, missing, new))
             if found is None:
                 return None
             there, submitted = found
@@ -245,13 +246,12 @@ class _Reader:
         return told
 
     def _about(self, entry: Entry, there: Mapping[str, _Job]) -> _Job:
-        """The job that the entry is about."""
         name = _job(entry) or ""
         if name not in self._jobs and name in there:
             self._jobs[name] = there[name]
         found = self._jobs.get(name)
         if found is None or entry.seq < found.since:  # one that is forgotten since
-            return _Job(name, None, self._visit.caller.role is Role.ADMIN)
+            return _Job(name, None, self._context.caller.role is Role.ADMIN)
         return found
 
     def _event(self, entry: Entry, job: _Job | None) -> ServerEvent:
@@ -269,7 +269,7 @@ class _Reader:
             cause=_text(body.get("cause")),
             code=body.get("code"),
         )
-        return as_seen(event, self._visit.caller, own=job is not None and job.mine)
+        return as_seen(event, self._context.caller, own=job is not None and job.mine)
 
 
 def _line(kind: str, seq: int, data: str) -> bytes:

@@ -62,7 +62,7 @@ def _to_wire(mark: Mark) -> wire.Mark:
     return wire.Mark(
         time=mark.time,
         last=mark.last,
-        kind=wire.MarkKind(mark.kind.value),
+        kind=mark.kind,
         count=mark.count,
         tenant=mark.tenant,
         machine=mark.machine,

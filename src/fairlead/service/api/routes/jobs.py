@@ -36,16 +36,8 @@ from fairlead.service.requests import (
 )
 from fairlead.wire import jobs as wire
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.jobs import (
-    KEY_HEADER,
-    Grow,
-    JobDetail,
-    JobRow,
-    Jobs,
-    JobState,
-    Submitted,
-    TaskCounts,
-)
+from fairlead.wire.jobs import KEY_HEADER, Grow, JobDetail, JobRow, Jobs, Submitted, TaskCounts
+from fairlead.wire.kinds import JobState
 
 LONGEST_KEY = 255
 SCHEMA = Jobs.model_fields["schema_"].default
@@ -225,7 +217,6 @@ def encode_submitted(
 
 
 def encode_cancelled(rows: Sequence[Row], changed: Container[int]) -> bytes:
-    """The same of a `Cancelled`."""
     jobs = [{**_plain(row), "changed": row.id in changed} for row in rows]
     return to_json({"schema": wire.Cancelled.model_fields["schema_"].default, "jobs": jobs})
 
@@ -243,7 +234,6 @@ def _plain(row: Row) -> Plain:
 
 
 def counts_of(counts: tuple[int, ...]) -> TaskCounts:
-    """The counts by their names."""
     return TaskCounts(**dict(zip(COUNTED, counts, strict=True)))
 
 

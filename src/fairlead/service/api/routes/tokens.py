@@ -10,20 +10,18 @@ from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import Name
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import TokenRecord
-from fairlead.service.requests import Caller, RevokeToken, Role
+from fairlead.service.requests import Caller, RevokeToken
 from fairlead.service.requests import MakeToken as Make
 from fairlead.service.tokens import make
+from fairlead.wire.kinds import Role
 from fairlead.wire.tokens import MadeToken, MakeToken, Me, SignIn, TokenRow, Tokens
-from fairlead.wire.tokens import Role as ToldRole
 
 
 async def list_tokens(context: Enter) -> Response:
     """All tokens."""
     found = await context.read(_all)
     rows = [
-        TokenRow(
-            name=token.name, role=ToldRole(token.role.value), tenant=token.tenant, made=token.made
-        )
+        TokenRow(name=token.name, role=token.role, tenant=token.tenant, made=token.made)
         for token in found
     ]
     return context.answer(Tokens(tokens=rows))
@@ -32,7 +30,7 @@ async def list_tokens(context: Enter) -> Response:
 async def make_token(context: Enter) -> Response:
     """Makes a token."""
     asked = await context.read_body(MakeToken)
-    if (asked.role is ToldRole.TENANT) != (asked.tenant is not None):
+    if (asked.role is Role.TENANT) != (asked.tenant is not None):
         raise InputError(
             "a token of the role tenant has a tenant, and no other has one",
             "say the tenant, or leave it out",
@@ -45,7 +43,7 @@ async def make_token(context: Enter) -> Response:
         Make(
             context.caller,
             asked.name,
-            Role(asked.role.value),
+            asked.role,
             asked.tenant,
             secret.salt,
             secret.hash,
@@ -72,7 +70,7 @@ def describe_me(view: ServiceView, caller: Caller) -> Me:
     tenants: list[str] | None = None
     if caller.role is not Role.ADMIN:
         tenants = [] if tenant is None else _below(view, tenant)
-    return Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
+    return Me(name=caller.token, role=caller.role, tenant=tenant, tenants=tenants)
 
 
 async def signin(context: Enter) -> Response:

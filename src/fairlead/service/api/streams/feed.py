@@ -11,7 +11,7 @@ from threading import Lock
 
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
-from fairlead.service.requests import Role
+from fairlead.wire.kinds import Role
 
 CHUNK = 100
 """Entries that are handed out at once."""
@@ -74,7 +74,7 @@ class Feed:
             wake = bool(self._waiting)
         if wake and self._loop is not None:
             with suppress(RuntimeError):  # closed just now: nobody listens any more
-                self._loop.call_soon_threadsafe(self._wake)
+                self._loop.call_soon_threadsafe(self.wake_all)
 
     def after(self, seq: int) -> list[Entry] | None:
         """The next entries after that one, none if there are none yet; None if they are not kept
@@ -139,9 +139,6 @@ class Feed:
 
     def wake_all(self) -> None:
         """Readers look up at once. In the server's thread."""
-        self._wake()
-
-    def _wake(self) -> None:
         with self._lock:
             waiting = list(self._waiting)
             self._waiting.clear()

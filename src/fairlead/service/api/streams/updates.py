@@ -12,8 +12,9 @@ from time import thread_time
 from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.streams.feed import Feed
 from fairlead.service.api.streams.standing import Standing, in_thread
-from fairlead.service.requests import Caller, Role
+from fairlead.service.requests import Caller
 from fairlead.wire.fairness import LiveAudit, Shares
+from fairlead.wire.kinds import Role
 from fairlead.wire.shape import ResponseBody
 
 APART = 1.0

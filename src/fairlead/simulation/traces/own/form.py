@@ -81,7 +81,6 @@ def table_path(directory: Path, table: str, form: Form) -> Path:
 
 
 def term_fields(term: Term) -> tuple[TermKind, str]:
-    """A term as the table of terms has it."""
     match term:
         case Listed(machines):
             return TermKind.MACHINES, ", ".join(sorted(machines))

@@ -100,7 +100,6 @@ def _join(parts: Sequence[Part]) -> Part:
 
 
 def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
-    """The rows of the tasks of one part."""
     if part["index"].max() >> _INDEX_BITS or part["job"].max() >> (63 - _INDEX_BITS):
         raise InputError(
             "a job's number is 2^39 or more, or a task's 2^24 or more",
