@@ -202,7 +202,7 @@ class Records:
     def written(self, attempt: Attempt) -> int:
         """Bytes of its outputs."""
         size = 0
-        for stream in Stream:
+        for stream in (Stream.OUT, Stream.ERR):
             with contextlib.suppress(OSError):  # there is none, or it is nothing that is kept
                 size += os.stat(self.output(attempt, stream), follow_symlinks=False).st_size
         return size
