@@ -44,6 +44,9 @@ KINDS = {
     "why": "/v1/jobs/victim-1/why",
 }
 
+ELSEWHERE = "127.0.0.2"
+"""Another address than the victim's."""
+
 _TLS: ssl.SSLContext | None = None
 
 Times = dict[str, list[float | None]]
@@ -251,7 +254,7 @@ def _idle(address: str, _: str) -> None:
     _together(300, wait)
 
 
-def _churn(address: str, _: str, source: str = "") -> None:
+def _churn(address: str, _: str, source: str) -> None:
     """Connections that are opened, secured where that is so, and closed, without a word."""
 
     def come_and_go(_: int) -> None:
@@ -262,7 +265,7 @@ def _churn(address: str, _: str, source: str = "") -> None:
     _together(8, come_and_go)
 
 
-def _beginnings(address: str, _: str, source: str = "") -> None:
+def _beginnings(address: str, _: str, source: str) -> None:
     """Connections on which a request begins and nothing more comes; the last 600 stay open."""
     kept: deque[socket.socket] = deque(maxlen=600)
 
@@ -274,21 +277,42 @@ def _beginnings(address: str, _: str, source: str = "") -> None:
     _together(8, begin)
 
 
-def _no_readers(address: str, _: str, source: str = "") -> None:
-    """Requests without a token, each on a connection of its own, whose answers nobody waits for."""
+def _no_readers(path: str, *headers: str) -> Callable[[str, str, str], None]:
+    """Requests, each on a connection of its own, whose answers nobody waits for."""
+    said = "\r\n".join([f"GET {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
 
-    def ask(_: int) -> None:
-        with _opened(address, source) as far:
-            if _TLS is not None:
-                far = _TLS.wrap_socket(far)
-            far.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+    def attack(address: str, _: str, source: str) -> None:
+        def ask(_: int) -> None:
+            with _opened(address, source) as far:
+                if _TLS is not None:
+                    far = _TLS.wrap_socket(far)
+                far.sendall(said)
 
-    _together(8, ask)
+        _together(8, ask)
+
+    return attack
 
 
-def _elsewhere(attack: Callable[[str, str, str], None]) -> Callable[[str, str], None]:
-    """The same, from another address than the victim's."""
-    return lambda address, token: attack(address, token, "127.0.0.2")
+def _apart(attack: Callable[[str, str, str], None]) -> Callable[[str, str], None]:
+    """The same against a port of its own: what sharing the processors costs, and nothing else."""
+
+    def alone(_address: str, token: str) -> None:
+        with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
+
+            def accept() -> None:
+                while True:
+                    listener.accept()[0].close()
+
+            threading.Thread(target=accept).start()
+            attack(f"127.0.0.1:{listener.getsockname()[1]}", token, "")
+            threading.Event().wait()
+
+    return alone
+
+
+def _from(attack: Callable[[str, str, str], None], source: str = "") -> Callable[[str, str], None]:
+    """The same from that address: the victim's, where none is given."""
+    return lambda address, token: attack(address, token, source)
 
 
 def _opened(address: str, source: str) -> socket.socket:
@@ -317,11 +341,15 @@ ATTACKS: dict[str, Callable[[str, str], None]] = {
     "slow-readers": _slow_readers,
     "idle": _idle,
     "strangers": _strangers,
-    "churn": _churn,
-    "churn-elsewhere": _elsewhere(_churn),
-    "beginnings": _beginnings,
-    "beginnings-elsewhere": _elsewhere(_beginnings),
-    "no-readers": _no_readers,
+    "churn": _from(_churn),
+    "churn-elsewhere": _from(_churn, ELSEWHERE),
+    "churn-apart": _apart(_churn),
+    "beginnings": _from(_beginnings),
+    "beginnings-elsewhere": _from(_beginnings, ELSEWHERE),
+    "no-readers": _from(_no_readers("/v1/jobs")),
+    "no-readers-wrong": _from(_no_readers("/v1/jobs", "Authorization: Bearer fl_loud_no")),
+    "no-readers-public": _from(_no_readers("/v1/health")),
+    "no-readers-apart": _apart(_no_readers("/v1/jobs")),
     "submissions": _submissions,  # the last one: it leaves jobs that wait
 }
 

@@ -123,6 +123,18 @@ def test_outputs_of_attempts_that_run_are_cut_together(bed: LocalBed) -> None:
     assert not list((bed.state / "local" / "live").glob("1.*"))
 
 
+def test_a_folder_of_outputs_goes_with_the_last_of_them(bed: LocalBed) -> None:
+    engine = bed.ready()
+    for number in (1, 2):  # it is made again
+        mine, other = Attempt(1, 0, number), Attempt(2, 0, number)
+        engine.launch([assign(mine, "echo mine"), assign(other, "echo other")])
+        engine.acknowledge([end_of(bed, engine, mine), end_of(bed, engine, other)])
+        engine.forget([mine])
+        assert engine.output(other, Stream.OUT, 0, 10).data == b"other\n"
+        engine.forget([other])
+        assert list((bed.state / "local" / "output").iterdir()) == []
+
+
 def test_the_last_words_of_a_task_are_there_once_it_is_over(bed: LocalBed) -> None:
     engine = bed.ready()
     attempts = [Attempt(2, task, 1) for task in range(50)]

@@ -13,6 +13,8 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.records import parse
+from fairlead.engines.local.supervisor import DEAD_TIMERS
+from fairlead.engines.local.task import Task, Timer
 from fairlead.engines.people import CannotRunError, person
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
 from tests.engines.local.bed import LocalBed, assign, claimed, fixture_bed, of, opened, shim_of
@@ -403,3 +405,20 @@ def test_what_is_found_again_is_followed_with_few_open_files(
         assert (end.cause, end.code) == (Cause.EXITED, 6)
     assert isinstance(end_of(bed, engine, batch[3].attempt), Lost)
     assert opened() - before == set()
+
+
+def test_time_limits_of_attempts_that_are_over_are_not_waited_for(bed: LocalBed) -> None:
+    """A tenant has millions of short tasks, each with a limit of years."""
+    supervisor = bed.ready()._supervisor  # noqa: SLF001
+    limited = assign(Attempt(6, 0, 1), "true", time_limit=Fraction(10**8))
+    lasting = Task(limited.attempt, limited)
+    supervisor.tasks[lasting.attempt] = lasting
+    supervisor._begin(lasting, 0)  # noqa: SLF001
+    for number in range(2, 3 * DEAD_TIMERS):
+        over = Task(Attempt(6, 0, number), limited)
+        supervisor.tasks[over.attempt] = over
+        supervisor._begin(over, 0)  # noqa: SLF001
+        del supervisor.tasks[over.attempt]
+    timers = supervisor._timers  # noqa: SLF001
+    assert len(timers) <= DEAD_TIMERS + 2 * len(Timer) + 1
+    assert lasting.attempt in {attempt for _, _, attempt, _ in timers}

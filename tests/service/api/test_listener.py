@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import select
+import signal
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 
 import pytest
 
 from fairlead.service.api.neighbours.heads import RECORD_BYTES, Heads
-from fairlead.service.api.neighbours.listener import AT_ONCE, BATCH, RESERVE, Listener
+from fairlead.service.api.neighbours.listener import (
+    AT_ONCE,
+    LEAST,
+    PACE,
+    RESERVE,
+    SAID_AGAIN,
+    SHARE,
+    Listener,
+)
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
@@ -96,11 +106,15 @@ def test_who_is_gone_is_accepted_by_nobody_and_a_round_accepts_a_few() -> None:
         assert not at.called()
 
 
-def test_a_round_accepts_for_so_long() -> None:
+def test_a_round_accepts_for_some_time_and_longer_where_there_was_more_for_all_else() -> None:
     with door() as at:
-        came = [at.come(ASKED, f"127.0.0.{n}") for n in (1, 2, 3)]
-        at.listener.clock = iter(n * BATCH for n in range(100)).__next__
-        assert [at.round() for _ in range(3)] == [names(each) for each in came]
+        came = [at.come(ASKED, f"127.0.0.{n}") for n in range(1, 7)]
+        times = count()
+        at.listener.clock = lambda: next(times) * LEAST
+        assert [at.round() for _ in range(2)] == [names(each) for each in came[:2]]
+        for _ in range(6):
+            at.listener.clock()
+        assert len(at.round()) > SHARE
 
 
 def test_half_a_head_waits_wakes_nobody_again_and_is_handed_over_when_it_is_whole() -> None:
@@ -193,6 +207,58 @@ def test_who_asks_has_his_turn_by_whose_the_request_is() -> None:
         assert at.rounds() == names(*loud[2:])
 
 
+def test_a_stranger_who_is_refused_is_answered_at_once_and_nobody_else_is() -> None:
+    with door() as at:
+        at.listener.guess = lambda headers, address: "tenant a" if headers else address
+        at.listener.answer = lambda said, address: (
+            said + address.encode() if b"no" in said else None
+        )
+        refused = [at.come(b"GET /no HTTP/1.1\r\nHost: x\r\n\r\n") for _ in "ab"]
+        gone = at.come(b"GET /no HTTP/1.1\r\n\r\n")
+        gone.close()
+        others = at.come(b"GET /no HTTP/1.1\r\ncookie: x\r\n\r\n"), at.come(ASKED)
+        assert at.rounds() == names(*others)
+        for far in refused:
+            assert far.recv(100) == b"GET /no HTTP/1.1\r\nHost: x\r\n\r\n127.0.0.1"
+            assert far.recv(1) == b""  # it was not told that the connection is broken
+
+
+def test_strangers_of_an_address_come_one_by_one_where_others_ask() -> None:
+    with door() as at:
+        later: list[tuple[float, Callable[[], None]]] = []
+        at.listener.later = lambda seconds, call: later.append((seconds, call))
+        at.listener.ready.rivals = lambda owner: owner == "127.0.0.1"
+        at.listener.guess = lambda headers, address: "tenant a" if headers else address
+        strangers = [at.come(ASKED) for _ in range(3)]
+        mine = [at.come(b"GET / HTTP/1.1\r\ncookie: x\r\n\r\n") for _ in range(2)]
+        others = [at.come(ASKED, "127.0.0.2") for _ in range(2)]
+        assert at.rounds() == names(strangers[0], mine[0], others[0], mine[1], others[1])
+        (seconds, call) = later.pop()
+        assert later == []
+        assert 0 < seconds <= PACE
+        at.time = PACE
+        call()
+        assert at.rounds() == names(strangers[1])
+        assert len(later) == 1
+
+
+def test_who_is_ended_is_watched_no_more_though_another_process_has_his_connection() -> None:
+    with door(address_connections=1) as at:
+        first = at.come(b"G")
+        assert at.rounds() == []
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        try:
+            at.come(b"G")
+            assert at.rounds() == []
+            first.sendall(b"E")
+            assert not at.called()
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
 def test_of_too_many_who_ask_the_last_one_ends_of_him_who_has_most() -> None:
     with door(connections=5) as at:
         other = at.come(ASKED, "127.0.0.2")
@@ -212,7 +278,9 @@ def test_where_no_descriptor_is_left_one_that_only_began_gives_its_own() -> None
         assert is_over(later)
 
 
-def test_else_an_open_connection_gives_its_own_and_if_none_may_the_queue_rests() -> None:
+def test_else_an_open_connection_gives_its_own_and_if_none_may_the_queue_rests(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with door() as at:
         opened = [at.come(ASKED)]
         assert at.rounds() == names(*opened)
@@ -228,6 +296,12 @@ def test_else_an_open_connection_gives_its_own_and_if_none_may_the_queue_rests()
             at.listener.end_slow()
             assert at.round() == []
             assert not at.called()
+            assert len(caplog.messages) == 1
+            at.time = SAID_AGAIN
+            at.listener.end_slow()
+            assert at.round() == []
+            assert len(caplog.messages) == 2
+            assert "new ones wait" in caplog.messages[1]
         at.listener.end_slow()
         assert at.rounds() == names(late)
 

@@ -399,3 +399,20 @@ def test_a_what_if_is_solved_in_a_process_that_ends_with_the_service_though_it_i
     found = answer.json()
     assert found["sentences"]
     assert found | {"time": 0} == within | {"time": 0}
+
+
+def test_who_shows_no_token_is_told_the_same_before_he_is_a_connection(running: Served) -> None:
+    """The cookie has the application asked, and no token is in it."""
+    host, port = running.url.removeprefix("http://").split(":")
+
+    def told(more: str) -> list[bytes]:
+        with socket.create_connection((host, int(port)), PATIENCE) as far:
+            far.sendall(f"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n{more}\r\n".encode())
+            found = b""
+            while part := far.recv(10_000):
+                found += part
+        return [line for line in found.split(b"\r\n") if not line.startswith(b"date:")]
+
+    by_the_application = told("Cookie: a=b\r\nConnection: close\r\n")
+    assert by_the_application[0] == b"HTTP/1.1 401 Unauthorized"
+    assert told("") == told("Connection: close\r\n") == by_the_application

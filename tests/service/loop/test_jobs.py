@@ -9,6 +9,7 @@ import pytest
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.state import book
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.records import fold_ends
 from fairlead.service.records.dump import load, take
@@ -484,6 +485,17 @@ def test_what_is_said_of_the_ends_of_a_tenants_unfinished_tasks_has_so_many_byte
     stage.submit(job("y", tenant="t"))  # what is over counts no more
     stage.settle(20)
     assert stage.task("y").why == fails.message
+
+
+def test_demands_that_differ_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is new leaves an answer, as long as machines stay as they are."""
+    monkeypatch.setattr(book, "MOST_FITTED", 10)
+    stage = Stage()
+    for number in range(25):
+        stage.submit(job(f"x{number}", demand={"cpu": 1, "memory": number + 1}))
+    core = stage.service.core
+    assert core is not None
+    assert 0 < len(core.book._fitted) <= 10  # noqa: SLF001
 
 
 def test_names_under_keys_of_a_tenant_have_so_many_bytes() -> None:

@@ -202,7 +202,7 @@ class Records:
     def written(self, attempt: Attempt) -> int:
         """Bytes of its outputs."""
         size = 0
-        for stream in Stream:
+        for stream in (Stream.OUT, Stream.ERR):
             with contextlib.suppress(OSError):  # there is none, or it is nothing that is kept
                 size += os.stat(self.output(attempt, stream), follow_symlinks=False).st_size
         return size
@@ -213,10 +213,12 @@ class Records:
             create(f"{self.record(attempt)}.cut", "cut\n")
 
     def forget(self, attempt: Attempt) -> None:
-        """Remove its outputs."""
+        """Remove its outputs, and their folder if nobody else has any there."""
         for stream in Stream:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.output(attempt, stream))
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(self.output(attempt, Stream.OUT)))
 
 
 def _remove(path: str) -> None:

@@ -230,12 +230,13 @@ def _make_folder(path: bytes, owner: Owner | None) -> None:
 def _output(path: str, owner: Owner | None) -> int:
     """A file for output, made with the folder that it is in where that is not there."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        file = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(os.path.dirname(path), 0o700)
-        file = os.open(path, flags, 0o600)
+    file = None
+    while file is None:  # the engine removes a folder that it finds empty
+        try:
+            file = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(os.path.dirname(path), 0o700)
     if owner is not None:
         os.fchown(file, owner.uid, owner.gid)
     return file

@@ -38,6 +38,9 @@ SWEEP = 1.0
 AT_A_TIME = 200
 """So many of these are looked at even if they wrote down no end."""
 
+DEAD_TIMERS = 1000
+"""Timers of attempts that are over: a time limit of years would be waited for."""
+
 DESCRIPTORS = 4
 """Watching shims may take one in so many of the files that this process may have open."""
 
@@ -257,6 +260,9 @@ class Supervisor:
             self._records.forbid(task.attempt)
 
     def _at(self, when: float, task: Task, timer: Timer) -> None:
+        if len(self._timers) > len(Timer) * len(self.tasks) + DEAD_TIMERS:
+            self._timers = [each for each in self._timers if each[2] in self.tasks]
+            heapq.heapify(self._timers)
         self._count += 1
         heapq.heappush(self._timers, (when, self._count, task.attempt, timer))
 

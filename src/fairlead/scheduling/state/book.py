@@ -35,6 +35,9 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 from fairlead.sharing.problem.problem import Bools
 
+MOST_FITTED = 10_000
+"""Answers of `fitted` that are kept: each demand that somebody asks for is one more."""
+
 _SLOTS = {
     Full.MACHINES: ("machines", None),
     Full.JOBS: ("jobs", "free_job"),
@@ -230,6 +233,8 @@ class Book:
         key = (demand.tobytes(), having.tobytes(), job.spread, job.gang, tenant)
         found = self._fitted.get(key)
         if found is None:
+            if len(self._fitted) >= MOST_FITTED:  # machines may stay as they are for ever
+                self._fitted.clear()
             alike = demand[None, :], needs[None, :], np.array([job.spread])
             scaled = self.scales(*alike, [job.name])
             usable = self.possible(scaled.usable, *alike, np.array([job.gang]), np.array([tenant]))

@@ -83,40 +83,47 @@ class Keys:
         return max(0.0, holder.until - self._people.now())
 
     async def _refresh(self, now: float) -> None:
-        if self._until is None or now >= self._until or self._read_at != self._changes:
+        if not self._are_new(now):
             changes = self._changes
             self._tokens = await self._api.read(_tokens)
             self._until, self._read_at = now + self._for, changes
             self._tenants.clear()
 
+    def _are_new(self, now: float) -> bool:
+        return self._until is not None and now < self._until and self._read_at == self._changes
+
+    def find(self, text: str) -> TokenRecord | None:
+        """The token, where that is known without asking anybody."""
+        return verify(text, self._tokens.get) if self._are_new(self._clock()) else None
+
+    def refuse(self, text: str | None, address: str) -> RefusalError | None:
+        """Why this one is refused, as `holder` has it, where that is known without asking anybody;
+        None otherwise."""
+        if not text:
+            return _none_shown()
+        a_token = self._people is None or text.startswith(PREFIX)
+        if not a_token or not self._tokens or not self._are_new(self._clock()):
+            return None
+        return None if self.find(text) is not None else self._wrong(address)
+
     async def holder(self, text: str | None, address: str) -> Holder:
         """Finds the token, or the person, by the text of what was shown. Raises RefusalError."""
         now = self._clock()
         if not text:
-            raise RefusalError(
-                ErrorKind.UNAUTHENTICATED,
-                "the request has no token",
-                "send the header Authorization: Bearer fl_...",
-                headers=CHALLENGE,
-            )
+            raise _none_shown()
         await self._refresh(now)
         if self._people is not None and not text.startswith(PREFIX):
             return await self._person(self._people, text, address)
         known = verify(text, self._tokens.get)
         if known is None:
-            self._slow_down_guesses(address)
-            if not self._tokens:  # as where the engine of a new service is away
-                raise RefusalError(
+            refusal = self._wrong(address)
+            if not self._tokens and refusal.kind is ErrorKind.UNAUTHENTICATED:
+                raise RefusalError(  # as where the engine of a new service is away
                     ErrorKind.UNAVAILABLE,
                     f"no token is good yet: {await self._api.read(_why_none)}",
                     "ask again once the administrator's is made",
                 )
-            raise RefusalError(
-                ErrorKind.UNAUTHENTICATED,
-                "the token is not valid",
-                "ask an admin for one (fairlead token create)",
-                headers=CHALLENGE,
-            )
+            raise refusal
         return known
 
     async def _person(self, people: People, text: str, address: str) -> Person:
@@ -127,10 +134,10 @@ class Keys:
         try:
             person = await people.person(text)
         except UntrustedError as error:
-            self._slow_down_guesses(address)
-            raise RefusalError(
+            wrong = RefusalError(
                 ErrorKind.UNAUTHENTICATED, str(error), error.right, headers=WRONG_JWT
-            ) from error
+            )
+            raise self._too_many(address) or wrong from error
         except NotWelcomeError as error:
             raise RefusalError(ErrorKind.FORBIDDEN, str(error), error.right) from error
         except KeysUnknownError as error:
@@ -149,13 +156,32 @@ class Keys:
             self._tenants.add(tenant)
         return person
 
-    def _slow_down_guesses(self, address: str) -> None:
-        """Raises RefusalError where too many wrong ones came from there."""
+    def _wrong(self, address: str) -> RefusalError:
+        """The refusal of one that is no token."""
+        return self._too_many(address) or RefusalError(
+            ErrorKind.UNAUTHENTICATED,
+            "the token is not valid",
+            "ask an admin for one (fairlead token create)",
+            headers=CHALLENGE,
+        )
+
+    def _too_many(self, address: str) -> RefusalError | None:
+        """One more wrong one; the refusal of too many of them that come from there."""
         wait = self._guesses.take(address, self._clock())
         if wait > 0:
-            raise RefusalError(
+            return RefusalError(
                 ErrorKind.TOO_MANY, "too many wrong tokens come from this address", retry=wait
             )
+        return None
+
+
+def _none_shown() -> RefusalError:
+    return RefusalError(
+        ErrorKind.UNAUTHENTICATED,
+        "the request has no token",
+        "send the header Authorization: Bearer fl_...",
+        headers=CHALLENGE,
+    )
 
 
 def caller_of(holder: Holder) -> Caller:

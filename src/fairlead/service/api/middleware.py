@@ -68,16 +68,13 @@ class Middleware:
             scope["scheme"] = "https"  # what the client speaks with the proxy
 
         if self.api.telemetry is not None:
-            send = self._trace(scope, send, self.api.telemetry)
+            send = self._traced(scope, send, self.api.telemetry)
         began = self.api.clock()
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._report(scope, message["status"], began)
-                given = message.get("headers", ())
-                names = {name for name, _ in given}
-                ours = (each for each in HEADERS if each[0] not in names)
-                message["headers"] = [*given, *ours, *self._worth()]
+                self.report(scope, message["status"], began)
+                message["headers"] = self.completed(message.get("headers", ()))
             async with asyncio.timeout(STALLED):
                 await send(message)
 
@@ -94,6 +91,13 @@ class Middleware:
         finally:
             give_back(scope, self.api.held)
 
+    def completed(self, given: Headers) -> list[tuple[bytes, bytes]]:
+        """The headers of an answer, with those that all have."""
+        given = list(given)
+        names = {name for name, _ in given}
+        ours = (each for each in HEADERS if each[0] not in names)
+        return [*given, *ours, *self._worth()]
+
     async def _answer(self, scope: Scope, path: bytes, receive: Receive, send: Send) -> None:
         refused = self._refuse_long(scope, path)
         if refused is None and self._no_auth:
@@ -103,10 +107,9 @@ class Middleware:
             return
         await self.app(scope, receive, send)
 
-    def _trace(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
+    def _traced(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
         """Sends the same, and tells of the request once its answer has ended."""
         began, status = self.api.wall(), 0
-        parents = [value for name, value in scope["headers"] if name == HEADER.encode()]
 
         async def sent(message: Message) -> None:
             nonlocal status
@@ -114,22 +117,26 @@ class Middleware:
                 status = message["status"]
             await send(message)
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                route, caller = scope.get("route"), scope.get(CALLER)
-                method = scope["method"] if scope["method"] in METHODS else "other"
-                telemetry.answered(
-                    RequestAnswered(
-                        method=method,
-                        route="none" if route is None else route.path,
-                        status=status,
-                        began=began,
-                        ended=self.api.wall(),
-                        parent=parents[0].decode("latin-1") if len(parents) == 1 else None,
-                        tenant=None if caller is None else caller.tenant,
-                        role=None if caller is None else caller.role.value,
-                    )
-                )
+                self.trace(scope, status, began, telemetry)
 
         return sent
+
+    def trace(self, scope: Scope, status: int, began: int, telemetry: Telemetry) -> None:
+        """Tells of a request whose answer has ended."""
+        route, caller = scope.get("route"), scope.get(CALLER)
+        parents = [value for name, value in scope["headers"] if name == HEADER.encode()]
+        telemetry.answered(
+            RequestAnswered(
+                method=scope["method"] if scope["method"] in METHODS else "other",
+                route="none" if route is None else route.path,
+                status=status,
+                began=began,
+                ended=self.api.wall(),
+                parent=parents[0].decode("latin-1") if len(parents) == 1 else None,
+                tenant=None if caller is None else caller.tenant,
+                role=None if caller is None else caller.role.value,
+            )
+        )
 
     def _worth(self) -> Headers:
         """Says how old an answer is where this does not lead, or cannot know it."""
@@ -139,7 +146,8 @@ class Middleware:
         if following is not None and following.leader:
             yield LEADER_HEADER.lower().encode(), following.leader.encode()
 
-    def _report(self, scope: Scope, status: int, began: float) -> None:
+    def report(self, scope: Scope, status: int, began: float) -> None:
+        """Counts an answer that begins."""
         if self.api.on_answer is not None:
             route = scope.get("route")  # nothing of what was sent, where there is no such route
             path = "none" if route is None else route.path

@@ -27,8 +27,7 @@ def token_text(request: Request) -> str | None:
     browser may have sent the cookie."""
     headers = request.headers.getlist("authorization")
     if headers:
-        scheme, _, text = headers[0].partition(" ")
-        return text.strip() if len(headers) == 1 and scheme.lower() == "bearer" else None
+        return bearer(headers[0]) if len(headers) == 1 else None
     shown = _cookie(request)
     if shown is not None:
         refuse_others(request)
@@ -39,6 +38,12 @@ def token_text(request: Request) -> str | None:
                 f"send the header {REQUEST_HEADER}: 1",
             )
     return shown
+
+
+def bearer(header: str) -> str | None:
+    """The text of the token in the header Authorization."""
+    scheme, _, text = header.partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else None
 
 
 def refuse_others(request: Request) -> None:

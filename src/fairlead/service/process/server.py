@@ -24,6 +24,7 @@ from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.neighbours.connection import Connections, guard_protocol
 from fairlead.service.api.neighbours.listener import Listener
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.strangers import Strangers
 from fairlead.service.journal.entry import Standing
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
@@ -126,12 +127,16 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             ready(url, token)
 
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
-        listener.guess = middleware.api.owners.guess
         listener.make_room = connections.make_room
+        listener.ready.rivals = middleware.api.turns.has_rivals
         if tls:
             listener.handshakes = connections.handshakes
         config = _config(serving, middleware, connections)
         server = _Server(config, middleware, mailbox, serving, announce, listener)
+        strangers = Strangers(middleware, lambda: server.server_state.default_headers)
+        listener.guess = strangers.guess
+        if not serving.no_auth and not serving.behind_proxy:  # whose address is in the request
+            listener.answer = strangers.answer
         runner = Runner(
             serving.service,
             mailbox,
@@ -239,6 +244,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self._middleware.api.begin()
+        self._listener.later = asyncio.get_running_loop().call_later
         await super().startup(sockets)
         if not self._serving.no_auth:
             self._first = asyncio.create_task(self._make_first())

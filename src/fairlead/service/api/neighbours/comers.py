@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 Peer = tuple[object, ...]
@@ -25,10 +26,11 @@ class Comer:
 
 class Beginnings:
     """Those who have not said all of how a client begins. For one more than there may be, the
-    oldest ends: of its address, else of all. So who only begins keeps nobody out."""
+    oldest ends: of its address, else of all. So who only begins keeps nobody out. `end`: closes
+    one."""
 
-    def __init__(self, each: int, most: int) -> None:
-        self._each, self._most = each, most
+    def __init__(self, each: int, most: int, end: Callable[[Comer], None]) -> None:
+        self._each, self._most, self._close = each, most, end
         self._all: OrderedDict[int, Comer] = OrderedDict()  # by descriptor, the oldest first
         self._by_address: dict[str, OrderedDict[int, None]] = {}
 
@@ -46,7 +48,7 @@ class Beginnings:
         self._by_address.setdefault(comer.address, OrderedDict())[comer.number] = None
 
     def __contains__(self, comer: Comer) -> bool:
-        return comer.number in self._all
+        return self._all.get(comer.number) is comer
 
     def get(self, number: int) -> Comer | None:
         """The one with this descriptor."""
@@ -75,19 +77,22 @@ class Beginnings:
     def _end(self, number: int) -> None:
         comer = self._all[number]
         self.remove(comer)
-        comer.socket.close()
+        self._close(comer)
 
 
 class Ready:
     """Those who have said enough to be answered, in turns by owner: after one of his an owner
-    rests for so many rounds of the event loop. Of more than there may be, the last one ends of him
-    who has most."""
+    rests for so many rounds of the event loop, and one who is known by nothing but his address for
+    so many seconds, where others ask too (`rivals`). Of more than there may be, the last one ends
+    of him who has most."""
 
-    def __init__(self, most: int, rest: int) -> None:
-        self._most, self._rest = most, rest
+    def __init__(self, most: int, rest: int, pace: float) -> None:
+        self.rivals: Callable[[str], bool] = lambda _: False
+        self._most, self._rest, self._pace = most, rest, pace
         self._lines: OrderedDict[str, deque[Comer]] = OrderedDict()
         self._many = self._round = 0
         self._resting: OrderedDict[str, int] = OrderedDict()  # until which round
+        self._paced: OrderedDict[str, float] = OrderedDict()  # until when
 
     def __len__(self) -> int:
         return self._many
@@ -106,15 +111,29 @@ class Ready:
         while self._resting and next(iter(self._resting.values())) <= self._round:
             self._resting.popitem(last=False)
 
-    def next(self) -> Comer | None:
+    def next(self, now: float) -> Comer | None:
         """The one whose turn it is in this round."""
+        while self._paced and next(iter(self._paced.values())) <= now:
+            self._paced.popitem(last=False)
         for owner in self._lines:
-            if owner not in self._resting:
+            if owner not in self._resting and owner not in self._paced:
+                self._lines.move_to_end(owner)
+                comer = self._pop(owner, 0)
                 if self._rest:
                     self._resting[owner] = self._round + self._rest
-                self._lines.move_to_end(owner)
-                return self._pop(owner, 0)
+                if self._pace and owner == comer.address and self.rivals(owner):
+                    self._paced[owner] = now + self._pace
+                return comer
         return None
+
+    def wait(self, now: float) -> float | None:
+        """For how many seconds nobody's turn comes, however many rounds there are; None where
+        nobody is here."""
+        if not self._lines:
+            return None
+        if any(owner not in self._paced for owner in self._lines):
+            return 0.0
+        return max(0.0, min(self._paced[owner] for owner in self._lines) - now)
 
     def clear(self) -> None:
         """Closes all of them."""

@@ -35,6 +35,10 @@ class Buckets:
             return 0.0
         return (1 - bucket.amount) / self._rate
 
+    def wait(self, key: str, now: float) -> float:
+        """In how many seconds one may pass; nothing is taken."""
+        return max(0.0, (1 - self._filled(key, now).amount) / self._rate)
+
     def debt(self, key: str, now: float) -> float:
         """In how many seconds there is something in the bucket; 0 if there is."""
         return max(0.0, -self._filled(key, now).amount / self._rate)
