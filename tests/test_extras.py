@@ -57,20 +57,6 @@ FIRST_STEPS = (
 )
 
 
-def without_extras(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What the code does where no extra is installed."""
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT.format(hidden=set(EXTRAS)) + code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-
-
 IMPORTS = """
 import importlib, fairlead
 for ask in (lambda: fairlead.simulate, lambda: importlib.import_module("fairlead.ray")):
@@ -92,11 +78,23 @@ for line in {lines!r}:
 what it could not import."""
 
 
-def said(lines: Iterable[str], folder: Path) -> list[tuple[int, str, str]]:
-    """How each command ends, and what it prints on stdout and stderr."""
-    done = without_extras(COMMANDS.format(lines=list(lines)), folder)
+def said(lines: Iterable[str], folder: Path) -> tuple[list[str], list[tuple[int, str, str]]]:
+    """What Python says that imports, and then of each command how it ends, and what it prints on
+    stdout and stderr: where no extra is installed, in one process, as most of it is its start."""
+    code = WITHOUT.format(hidden=set(EXTRAS)) + IMPORTS + COMMANDS.format(lines=list(lines))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
-    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    simulation, ray, *commands = done.stdout.splitlines()
+    return [simulation, ray], [tuple(json.loads(line)) for line in commands]
 
 
 def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> None:
@@ -108,24 +106,19 @@ def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> No
         assert not any(each.startswith(name) for each in TABLE["dependencies"])
 
 
-def test_a_command_names_the_extra_that_it_needs_and_what_the_readme_shows_first_needs_none(
+def test_python_and_commands_name_the_extra_and_what_the_readme_shows_first_needs_none(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "oidc.yaml").write_text(OIDC, encoding="utf-8")
     lines = (*FIRST_STEPS, *ASKED)
-    for line, (code, out, err) in zip(lines, said(lines, tmp_path), strict=True):
+    (simulation, ray), commands = said(lines, tmp_path)
+    assert "fairlead[simulation]" in simulation
+    assert "fairlead[ray]" in ray
+    for line, (code, out, err) in zip(lines, commands, strict=True):
         if line in FIRST_STEPS:
             assert code == 0, f"{line}: {err}"
             continue
         assert code == 2, f"{line}: {err}"
         assert f"pip install 'fairlead[{ASKED[line]}]'" in err, line
         assert out == "", line
-
-
-def test_python_names_the_extra_that_it_needs(tmp_path: Path) -> None:
-    done = without_extras(IMPORTS, tmp_path)
-    assert done.returncode == 0, done.stderr
-    simulation, ray = done.stdout.splitlines()
-    assert "fairlead[simulation]" in simulation
-    assert "fairlead[ray]" in ray

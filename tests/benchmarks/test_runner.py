@@ -14,31 +14,17 @@ import psutil
 import pytest
 
 from benchmarks import run, showing
-from benchmarks.cases import Call, Case, Measured, Options, Row, Side, Target
+from benchmarks.cases import Call, Case, Options, Row, Side, Target
 from benchmarks.measuring import measure
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = "tests.benchmarks.test_runner"
+PROGRAMS = "tests.benchmarks.programs"
 SIZE = {"tenants": 2}
 
 
-def gives(numbers: Sequence[float], seconds: float = 0.0) -> Measured:
-    """A program that takes its time and gives these numbers."""
-
-    def measured() -> Sequence[float]:
-        time.sleep(seconds)
-        return numbers
-
-    return measured
-
-
-def fails() -> Measured:
-    """A program that cannot do it."""
-    raise RuntimeError("no optimum")
-
-
 def call(numbers: Sequence[float], seconds: float = 0.0) -> Call:
-    return Call("program", f"{HERE}:gives", {"numbers": numbers, "seconds": seconds})
+    return Call("program", f"{PROGRAMS}:gives", {"numbers": numbers, "seconds": seconds})
 
 
 def test_a_row_compares_times_and_numbers() -> None:
@@ -55,7 +41,7 @@ def test_a_row_compares_times_and_numbers() -> None:
 
 def test_a_program_is_stopped_at_the_limit_and_its_time_is_a_lower_bound() -> None:
     case = Case("slow", SIZE, call([1.0]), call([1.0], 60.0), Target(ratio=2.0))
-    row = measure(case, repeat=3, limit=0.5)
+    row = measure(case, repeat=2, limit=0.5)
     assert row.baseline is not None
     assert row.baseline.limit_reached
     assert row.baseline.seconds == (0.5,)
@@ -79,7 +65,7 @@ def test_a_program_ends_with_a_runner_that_is_killed() -> None:
 
 
 def test_a_failure_is_shown_in_its_row() -> None:
-    row = measure(Case("bad", SIZE, call([1.0]), Call("bad", f"{HERE}:fails")), 1, 60)
+    row = measure(Case("bad", SIZE, call([1.0]), Call("bad", f"{PROGRAMS}:fails")), 1, 60)
     assert row.baseline is not None
     assert row.baseline.error == "RuntimeError: no optimum"
     assert row.ratio is None

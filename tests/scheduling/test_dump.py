@@ -27,7 +27,7 @@ from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.agreement import core_refuses, make_core
 from tests.scheduling.draw import draw
 
-CASES = 12
+CASES = 8
 
 
 def same(one: Core, other: Core) -> None:

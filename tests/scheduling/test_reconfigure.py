@@ -26,7 +26,7 @@ from tests.reference.online_scales import rounded_scales
 from tests.scheduling.agreement import core_refuses, make_core, reference_refuses
 from tests.scheduling.draw import PLACEMENTS, SECOND, Case, draw
 
-CASES = 12
+CASES = 8
 POLICIES = ("tsf", "cdrf", "drfh", "drf", "asset", "fifo")
 # Not those that have no scale for a job which asks for no cpu, as a case may have some.
 

@@ -39,7 +39,7 @@ def _sign(kinds: Ints, a: Ints, b: Ints, under: Ints, size: int) -> int:
 
 def test_the_sign_of_a_sum_of_fractions_is_that_of_the_exact_sum(cases: int) -> None:
     random, signs = Random(1), set()
-    for _ in range(600 * cases):
+    for _ in range(300 * cases):
         terms: list[tuple[int, int, int, int]] = []
         most = 2 ** random.choice((2, 3, 5, 8, 20, 31, 40, 52))
         for _ in range(random.randint(0, 6)):

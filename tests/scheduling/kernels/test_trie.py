@@ -86,7 +86,7 @@ def test_the_search_finds_the_least_that_fits(seed: int, machines: int, words: i
     tenants = [people.new_tenant(state.handle, NONE, float(rng.integers(1, 4))) for _ in range(3)]
     tenants.append(people.new_tenant(state.handle, tenants[0], 2.0))
     jobs: list[int] = []
-    for _ in range(200):
+    for _ in range(100):
         if jobs and rng.random() < 0.4:
             j = jobs.pop(int(rng.integers(len(jobs))))
             people.cancel(state.handle, j)

@@ -162,7 +162,7 @@ def known(rule: str, seed: int) -> Story:
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_places_only_where_a_task_may_run_and_fits(rule: str, cases: int) -> None:
     launched = 0
-    for seed in range(2 * cases):
+    for seed in range(cases):
         story = known(rule, seed)
         for machine in story.machines.values():
             assert all(story.free(machine.name, unit.name) >= 0 for unit in UNITS)
@@ -171,7 +171,7 @@ def test_a_rule_places_only_where_a_task_may_run_and_fits(rule: str, cases: int)
         spread = Counter((j, m) for (j, _), m in story.held.items() if story.jobs[j].spread)
         assert max(spread.values(), default=1) == 1
         launched += sum(map(len, story.said))
-    assert launched > 50 * cases
+    assert launched > 25 * cases
 
 
 @pytest.mark.parametrize("rule", RULES)

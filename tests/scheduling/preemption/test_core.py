@@ -270,7 +270,7 @@ def outside(world: World, random: Random, jobs: dict[str, Job], machines: list[s
 
 def test_between_events_from_outside_it_comes_to_rest_and_harms_nobody(cases: int) -> None:
     stops = helped = 0
-    for seed in range(4 * cases):
+    for seed in range(2 * cases):
         random = Random(seed)
         world, jobs, machines = World(), dict[str, Job](), list[str]()
         for _ in range(12):
@@ -288,8 +288,8 @@ def test_between_events_from_outside_it_comes_to_rest_and_harms_nobody(cases: in
                 assert missing(after, wanted) < missing(before, wanted)
             helped += missing(before, wanted) - missing(after, wanted)
         stops += world.stops
-    assert stops > 16 * cases
-    assert helped > 12 * cases
+    assert stops > 8 * cases
+    assert helped > 6 * cases
 
 
 def test_the_same_story_gives_the_same_digest() -> None:

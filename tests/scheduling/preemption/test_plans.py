@@ -27,7 +27,7 @@ def test_plans_harm_nobody_and_end_however_the_free_room_is_filled_between_them(
     cases: int,
 ) -> None:
     plans = moved = 0
-    for seed in range(2000 * cases):
+    for seed in range(1000 * cases):
         random = Random(seed)
         cluster = random_cluster(random)
         guarantee = [random.randint(0, 4) for _ in cluster.jobs]
@@ -47,13 +47,13 @@ def test_plans_harm_nobody_and_end_however_the_free_room_is_filled_between_them(
             before = cluster.counts()
             plans, most = plans + 1, most - 1
             assert most >= 0, "more plans than there was shortfall"
-    assert plans > 400 * cases
-    assert moved > 15 * cases
+    assert plans > 200 * cases
+    assert moved > 7 * cases
 
 
 def test_a_plan_is_found_wherever_there_is_one_on_machines_of_one_task(cases: int) -> None:
     found = none = 0
-    for seed in range(600 * cases):
+    for seed in range(300 * cases):
         random = Random(seed)
         machines = random.randint(2, 5)
         jobs = [
@@ -72,8 +72,8 @@ def test_a_plan_is_found_wherever_there_is_one_on_machines_of_one_task(cases: in
             better = planned(cluster, guarantee)
         assert shortfall(cluster.counts(), guarantee) == least
         found, none = found + (least < now), none + (least == now > 0)
-    assert found > 50 * cases
-    assert none > 50 * cases
+    assert found > 25 * cases
+    assert none > 25 * cases
 
 
 def least_shortfall(cluster: PlainCluster, guarantee: Sequence[int]) -> int:

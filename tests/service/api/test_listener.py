@@ -36,10 +36,10 @@ HALF = ASKED[:-2]
 class Door:
     """A listener, who comes to it, and a clock that stands still."""
 
-    def __init__(self, opened: ExitStack, settings: ApiSettings, *, tls: bool = False) -> None:
+    def __init__(self, opened: ExitStack, settings: ApiSettings, **more: bool) -> None:
         self.time = 0.0
         self._opened = opened
-        self.listener = opened.enter_context(Listener(socket.AF_INET, settings, tls=tls))
+        self.listener = opened.enter_context(Listener(socket.AF_INET, settings, **more))
         self.listener.clock = lambda: self.time
         self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(200)
@@ -75,9 +75,10 @@ class Door:
 
 
 @contextmanager
-def door(*, tls: bool = False, **settings: float) -> Iterator[Door]:
+def door(*, tls: bool = False, behind_proxy: bool = False, **settings: float) -> Iterator[Door]:
+    chosen = ApiSettings(**settings)  # type: ignore[arg-type]  # some are whole
     with ExitStack() as opened:
-        yield Door(opened, ApiSettings(**settings), tls=tls)  # type: ignore[arg-type]  # some are whole
+        yield Door(opened, chosen, tls=tls, behind_proxy=behind_proxy)
 
 
 def names(*sockets: socket.socket) -> list[object]:
@@ -146,17 +147,13 @@ def test_who_only_begins_makes_room_at_his_own_address_first() -> None:
 
 
 def test_behind_a_proxy_its_address_counts_for_nothing() -> None:
-    few = ApiSettings(address_connections=1)
-    with ExitStack() as opened, Listener(socket.AF_INET, few, behind_proxy=True) as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        listener.setblocking(False)
-        far = [opened.enter_context(socket.create_connection(listener.getsockname())) for _ in "ab"]
-        for each in far:
-            each.sendall(b"G")
-        with pytest.raises(BlockingIOError):
-            listener.accept()
+    with door(behind_proxy=True, address_connections=1) as at:
+        far = [at.come(b"G") for _ in "ab"]
+        assert at.rounds() == []
         assert not any(map(is_over, far))
+        at.listener.ready.rivals = lambda _: True
+        strangers = [at.come(ASKED) for _ in range(3)]
+        assert at.rounds() == names(*strangers)
 
 
 def test_who_does_not_say_what_he_wants_in_time_is_ended() -> None:

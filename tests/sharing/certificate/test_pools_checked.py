@@ -44,7 +44,7 @@ def random_case(seed: int) -> tuple[Cluster, list[Job]]:
 @pytest.mark.parametrize("policy", ["tsf", "drf", "2df", "per-machine-drf", "independent"])
 def test_every_answer_with_pools_of_several_jobs_is_certified(policy: str, cases: int) -> None:
     proved = 0
-    for seed in range(40 * cases):
+    for seed in range(20 * cases):
         cluster, jobs = random_case(seed)
         try:
             found = fairlead.allocate(cluster, jobs, policy=policy)
@@ -53,4 +53,4 @@ def test_every_answer_with_pools_of_several_jobs_is_certified(policy: str, cases
             continue
         assert found.certificate is not None
         proved += found.proof is not None and bool(found.proof.pools)
-    assert policy == "independent" or proved >= 20
+    assert policy == "independent" or proved >= 10

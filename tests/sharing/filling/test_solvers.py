@@ -53,7 +53,7 @@ def no_climb(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_interior_point_method_agrees_with_the_simplex(
     density: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(5):
+    for seed in range(3):
         problem = drawn(seed, jobs=60, classes=12, resources=3, density=density)
         one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
         other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
@@ -101,7 +101,7 @@ def rise(seed: int) -> StepProblem:
 
 
 def test_the_places_that_are_likely_reach_nearly_the_first_level() -> None:
-    for seed in range(5):
+    for seed in range(3):
         asked = rise(seed)
         level = highest(asked).level
         found = list(interior.likely(asked))
@@ -124,7 +124,7 @@ def test_where_the_simplex_is_lost_among_likely_places_there_are_better_ones(
 
 @pytest.mark.parametrize(("jobs", "classes"), [(9, 1), (1, 7), (1, 1)])
 def test_a_single_class_or_group_needs_no_program(jobs: int, classes: int) -> None:
-    for seed in range(5):
+    for seed in range(3):
         problem = drawn(seed, jobs=jobs, classes=classes, resources=3, density=1.0)
         some = np.random.default_rng(seed).random(jobs)
         asked = StepProblem(

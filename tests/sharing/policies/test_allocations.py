@@ -93,7 +93,7 @@ def test_a_cluster_without_jobs_is_shared_among_nobody(claims: Claims) -> None:
 
 @everything
 def test_jobs_alike_get_the_same(claims: Claims, cases: int) -> None:
-    for case in random_cases(6 * cases):
+    for case in random_cases(3 * cases):
         found = tasks(case.allocate(claims))
         if claims.alike:
             assert found[-1] == pytest.approx(found[0], rel=1e-6, abs=1e-9)
@@ -111,7 +111,7 @@ def test_the_answer_is_the_same_every_time_and_in_any_order(claims: Claims, case
 
 @everything
 def test_nothing_is_given_that_is_not_there(claims: Claims, cases: int) -> None:
-    for case in random_cases(6 * cases):
+    for case in random_cases(3 * cases):
         found = case.allocate(claims)
         for job, share in zip(case.jobs, found.jobs, strict=True):
             assert job.tasks is None or share.tasks <= float(job.tasks) * (1 + TOLERANCE)

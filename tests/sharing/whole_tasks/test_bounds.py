@@ -97,7 +97,7 @@ def test_one_draw_in_two_keeps_what_is_promised(what: Draw, cases: int) -> None:
 @pytest.mark.parametrize("what", EACH.values(), ids=EACH.keys())
 def test_shapley_folkman_is_within_its_bound(what: Draw, cases: int) -> None:
     off = 0
-    for seed in range(30 * cases):
+    for seed in range(15 * cases):
         counts = given(seed, what, 1 + seed % 3)
         if not len(counts.count):
             continue

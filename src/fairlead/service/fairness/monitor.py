@@ -98,6 +98,7 @@ class FairnessMonitor:
         """After the decisions of a step. `changed`: it was not one in which nothing happened."""
         self._stale |= changed
         self._unsampled |= changed or self._unmeasured
+        found = None
         if self._unmeasured:
             self._unmeasured = False
             found = self.measure(core)
@@ -107,7 +108,7 @@ class FairnessMonitor:
         if self._unsampled and time >= self._next_sample:
             self._unsampled = False
             self._next_sample = time + self.settings.sample
-            self.history.add(self.measure(core).sample(time))
+            self.history.add((found or self.measure(core)).sample(time))
         if self._stale and time >= self._due:
             self._ask(time, core)
 

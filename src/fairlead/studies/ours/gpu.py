@@ -46,7 +46,7 @@ KINDS = (CPU_ONLY, PART, WHOLE, SEVERAL, NAMED)
 """Of pods; those that name GPU models are of another kind as well."""
 UNTIL = 200 * 3600 * SECOND
 TENTH, FORTIETH = 10, 40
-FEW_PODS = 1000
+FEW_PODS = 500
 """Of a quick run."""
 SPEED = 300
 """Recorded arrivals, so many times as fast: every tenth node is full for a time."""

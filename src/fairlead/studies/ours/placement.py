@@ -24,8 +24,8 @@ GUIDED, DEFAULT, SPREAD = "price-guided", "scarce-last", "worst-fit"
 SIX_HOURS = 6 * 3600 * SECOND
 """Between two distances; of a quick run all."""
 DAY = 4 * SIX_HOURS
-FIFTH, EIGHTIETH = 5, 80
-FEW_PODS = 1500
+FIFTH, PART = 5, 160
+FEW_PODS = 800
 """Of a quick run; they are more than its nodes hold."""
 TENANTS = 20
 SEEDS, ONE = tuple(range(1, 11)), (1,)
@@ -57,7 +57,7 @@ class Small(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Runs every rule on both workloads."""
     seeds, few = (ONE, FEW) if setting.quick else (SEEDS, TABLE_II)
-    size = (EIGHTIETH, FEW_PODS, SIX_HOURS) if setting.quick else (FIFTH, None, DAY)
+    size = (PART, FEW_PODS, SIX_HOURS) if setting.quick else (FIFTH, None, DAY)
     files = alibaba_files(setting)
     large = [Large(rule, seed, files, *size) for rule in RULES for seed in seeds]
     small = [Small(rule, seed) for rule in RULES for seed in few]

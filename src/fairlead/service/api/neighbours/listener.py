@@ -94,8 +94,10 @@ class Listener(socket.socket):
         most = settings.handshakes if tls else settings.connections
         each = settings.address_handshakes if tls else settings.address_connections
         self._beginnings = Beginnings(most if behind_proxy else each, most, self._end_waiting)
-        # Elsewhere no round comes by itself, and of who speaks TLS nobody knows whose he is.
-        turns = (REST, 0.0 if tls else PACE) if hasattr(select, "epoll") else (0, 0.0)
+        # Elsewhere no round comes by itself; of who speaks TLS nobody knows whose he is, and behind
+        # a proxy all strangers have its address.
+        pace = 0.0 if tls or behind_proxy else PACE
+        turns = (REST, pace) if hasattr(select, "epoll") else (0, 0.0)
         self.ready = Ready(settings.connections, *turns)
         self._looked = 0.0  # when the last round of it was over
         self._called = False  # somebody's turn comes at a moment that is known
