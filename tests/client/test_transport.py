@@ -226,7 +226,7 @@ def test_one_that_was_killed_is_asked_until_it_is_back_wherever_that_is(
     ("by", "sentence"),
     [
         ("FAIRLEAD_TOKEN", "it is from FAIRLEAD_TOKEN: check it, or ask for a new one"),
-        ("/home/ann/st/admin-token", "from /home/ann/st/admin-token: where it was revoked, take"),
+        ("state/admin-token", "from state/admin-token: where it was revoked, take"),
     ],
 )
 def test_a_token_that_is_refused_is_named_by_where_it_comes_from(by: str, sentence: str) -> None:

@@ -127,14 +127,12 @@ def find_place(
     if not believed and by_file:
         believed = written.get("ca")
     kept = local / ADDRESS if said_by == f"{local / ADDRESS}" else None
-    return Place(
-        address, given or None, believed, said_by, tuple(others), login, token_by, kept
-    )
+    return Place(address, given or None, believed, said_by, tuple(others), login, token_by, kept)
 
 
 def read_again(place: Place) -> str:
     """The address that a service on this machine has by now."""
-    return (place.kept and _line(place.kept) or place.url).rstrip("/")
+    return ((place.kept and _line(place.kept)) or place.url).rstrip("/")
 
 
 def _nowhere(environ: Mapping[str, str], local: Path) -> str:
