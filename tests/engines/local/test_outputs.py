@@ -104,8 +104,8 @@ def test_outputs_of_attempts_that_run_are_cut_together(bed: LocalBed) -> None:
     collect(bed, engine, lambda _: size(bed) > 2 * UNSEEN)
     engine.limit_outputs(loud, 100 * UNSEEN)
     assert not list((bed.state / "local" / "live").glob("*.cut"))
+    engine.limit_outputs(loud, UNSEEN)
     most = size(bed) + len(loud) * (UNSEEN + UNSEEN // 8)  # until each looks again
-    engine.limit_outputs(loud, 2 * UNSEEN)
 
     def cut(one: Attempt) -> bool:
         return b"is left out]" in engine.output(one, Stream.OUT, -100, 100).data
