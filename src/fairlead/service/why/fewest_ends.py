@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.preemption.picture import Room
@@ -14,6 +17,7 @@ from fairlead.scheduling.reading.machine_room import (
     nearest_machines,
     tasks_on,
 )
+from fairlead.scheduling.state import rows
 
 MOST_MACHINES = 200
 """So many machines are looked at, those that lack least first."""
@@ -41,6 +45,37 @@ def fewest_ends(core: Core, slot: int, wanted: int = 1) -> list[Ends]:
         if (ends := _room_for(core, m, slot, demand, wanted)) is not None
     ]
     return sorted(found, key=lambda ends: (len(ends.tasks) / ends.fits, ends.machine))
+
+
+def differing(core: Core, slot: int, found: Iterable[Ends]) -> Iterator[Ends]:
+    """Those after which the core would decide otherwise than after one before: not where the same
+    is free then on a machine that is alike, and the jobs that lose tasks stand alike."""
+    seen = set[object]()
+    for ends in found:
+        kind = _kind(core, slot, ends)
+        if kind not in seen:
+            seen.add(kind)
+            yield ends
+
+
+def _kind(core: Core, slot: int, ends: Ends) -> object:
+    state, m = core.state, ends.machine
+    jobs = np.array([job for job, _ in ends.tasks])
+    names = ("tenant", "held", "gang", "scale")
+    losing = [state.job[name][jobs].tolist() for name in names]
+    first = (state.job["seq"][jobs] < state.job["seq"][slot]).tolist()
+    waits = (state.job["waiting"][jobs] > 0).tolist()
+    demand = map(tuple, state.demand[jobs].tolist())
+    there = np.unique(state.task["job"][rows.tasks_on(state, m)])
+    alone = frozenset(there[state.job["spread"][there] > 0].tolist())  # no other task goes there
+    machine = (state.capacity[m], state.satisfies[m], state.free[m])
+    return (
+        ends.fits,
+        int(state.machine["reserved"][m]),
+        alone,
+        *(each.tobytes() for each in machine),
+        *sorted(zip(*losing, first, waits, demand, strict=True)),
+    )
 
 
 def _room_for(core: Core, m: int, slot: int, demand: Amounts, wanted: int) -> Ends | None:
