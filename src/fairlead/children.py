@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -90,7 +91,9 @@ class _Lost:
     Python drops."""
 
     def __init__(self) -> None:
-        self._again: tuple[int, threading.Timer] | None = None
+        self._again: tuple[int, threading.Thread] | None = None
+        self._hearing = False
+        self._taken = threading.Event()
 
     def hear(self, lost: sys.UnraisableHookArgs) -> None:
         """Sends the signal again, when that has ended."""
@@ -98,18 +101,24 @@ class _Lost:
             sys.__unraisablehook__(lost)
             return
         number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
-        again = threading.Timer(0.01, os.kill, (os.getpid(), number))
-        again.daemon = True
+        self._hearing = True
+        again = threading.Thread(target=self._send, args=(number,), daemon=True)
         self._again = number, again
         again.start()
+        self._hearing = False  # at last: Python looks for signals nowhere from here to the end
+
+    def _send(self, number: int) -> None:
+        while self._hearing:  # what is raised there is lost, too
+            time.sleep(0.001)
+        if not self._taken.wait(0.01):
+            os.kill(os.getpid(), number)
 
     def take(self) -> int | None:
         """The signal that is still to be sent again; it is not, then."""
         if self._again is None or not self._again[1].is_alive():
             return None
-        number, again = self._again
-        again.cancel()
-        return number
+        self._taken.set()
+        return self._again[0]
 
 
 def spawning() -> SpawnContext:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ versions = st.from_regex(r"\A[0-9]{1,3}(\.[0-9]{1,3}){0,3}\Z")
 numbers = st.from_regex(r"\A-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?\Z").map(Decimal)
 
 
+@cache
 def amounts() -> st.SearchStrategy[Fraction]:
     """Exact amounts of every kind: whole, binary, decimal, endless."""
     return st.one_of(
@@ -52,6 +54,7 @@ def amounts() -> st.SearchStrategy[Fraction]:
     )
 
 
+@cache
 def times() -> st.SearchStrategy[Fraction | Times]:
     """A time, or a spread of times."""
     some = amounts().filter(bool)
@@ -96,31 +99,46 @@ labels = st.dictionaries(
 capacities = st.dictionaries(resources, amounts(), max_size=3)
 
 
+def _needs(demand: dict[str, Fraction]) -> bool:
+    return any(demand.values())
+
+
+# What an input is drawn from, made once: Hypothesis looks at each strategy before it first draws.
+_kinds = st.lists(st.tuples(capacities, labels), min_size=1, max_size=3)
+_machines = st.lists(machine_names, min_size=1, max_size=8, unique=True)
+_few = st.lists(names, max_size=3, unique=True)
+_some = amounts().filter(bool)
+_weights = st.one_of(st.none(), _some)
+_counts = st.one_of(st.none(), st.integers(1, 10**6))
+_demands = st.dictionaries(resources, amounts(), max_size=3).filter(_needs)
+_times = st.none() | times()
+_moments = st.none() | amounts()
+
+
 @st.composite
 def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
     """A cluster and jobs that are valid together."""
-    kinds = draw(st.lists(st.tuples(capacities, labels), min_size=1, max_size=3))
-    chosen = draw(st.lists(machine_names, min_size=1, max_size=8, unique=True))
+    kinds = draw(_kinds)
+    chosen = draw(_machines)
     machines = [Machine(name, *draw(st.sampled_from(kinds))) for name in chosen]
     tenants: list[Tenant] = []
     known = sorted({resource for machine in machines for resource in machine.capacity})
     limits = st.dictionaries(st.sampled_from(known or ["none"]), amounts(), max_size=2)
-    weights = st.one_of(st.none(), amounts().filter(bool))
-    for name in draw(st.lists(names, max_size=3, unique=True)):
+    for name in draw(_few):
         parents = [tenant.name for tenant in tenants]
         parent = draw(st.one_of(st.none(), st.sampled_from(parents))) if parents else None
         limit = draw(limits) if known else {}
-        tenants.append(Tenant(name, weight=draw(weights), parent=parent, limit=limit))
+        tenants.append(Tenant(name, weight=draw(_weights), parent=parent, limit=limit))
     jobs = []
-    for name in draw(st.lists(names, max_size=3, unique=True)):
+    for name in draw(_few):
         owners = [tenant.name for tenant in tenants]
         some = st.lists(st.sampled_from(chosen), min_size=1, max_size=5)
         prefer = draw(selectors)
-        tasks = draw(st.one_of(st.none(), st.integers(1, 10**6)))
+        tasks = draw(_counts)
         jobs.append(
             Job(
                 name,
-                draw(st.dictionaries(resources, amounts(), max_size=3).filter(_needs)),
+                draw(_demands),
                 tenant=draw(st.sampled_from(owners)) if owners else None,
                 tasks=tasks,
                 where=draw(selectors),
@@ -128,12 +146,12 @@ def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
                 exclude=draw(st.one_of(st.just([]), some)),
                 spread=draw(st.booleans()),
                 prefer=prefer,
-                prefer_for=draw(amounts().filter(bool)) if prefer else None,
+                prefer_for=draw(_some) if prefer else None,
                 gang=draw(st.integers(1, 5 if tasks is None else min(5, tasks))),
-                duration=draw(st.none() | times()),
-                arrive=draw(st.none() | amounts()),
-                every=(every := draw(st.none() | times())),
-                repeat=draw(st.none() | st.integers(1, 10**6)) if every else None,
+                duration=draw(_times),
+                arrive=draw(_moments),
+                every=(every := draw(_times)),
+                repeat=draw(_counts) if every else None,
             )
         )
     devices = draw(st.lists(st.sampled_from(known), max_size=2)) if known else []
@@ -143,7 +161,3 @@ def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
     except InputError:  # labels that have no order under < and the like: ask for nothing then
         jobs = [Job(job.name, job.demand, tenant=job.tenant, tasks=job.tasks) for job in jobs]
     return cluster, tuple(jobs)
-
-
-def _needs(demand: dict[str, Fraction]) -> bool:
-    return any(demand.values())

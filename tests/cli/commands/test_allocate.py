@@ -7,6 +7,7 @@ import io
 import json
 import os
 import stat
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -29,6 +30,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+@cache
 def schema(name: str) -> jsonschema.Draft202012Validator:
     """The schema that ships with the package."""
     tree = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))

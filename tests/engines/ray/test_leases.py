@@ -149,6 +149,7 @@ def test_a_call_that_ends_its_worker_takes_only_itself(caller: Caller) -> None:
     assert (lost.started, lost.machine_at_fault) == (True, False)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_worker_whose_call_was_cancelled_gets_no_other(caller: Caller) -> None:
     def naps(number: int) -> str:

@@ -25,10 +25,15 @@ WHERE: dict[str, Any] = {
 }
 
 
+PATIENCE = 300.0
+
+
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node's folder for temporary files."""
+    """The node's folder for temporary files; and nobody is told of a start, however long it is
+    ago: there is no launcher."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(command, "HERALD", PATIENCE)
 
 
 def output(stream: str = "stdout") -> bytes:

@@ -17,10 +17,11 @@ from fairlead.engines.slurm.placing.placer import Placer
 from fairlead.engines.slurm.placing.rounds import Allowance
 from fairlead.model.command import Command
 from fairlead.model.values import FrozenMap
-from tests.engines.contract import PATIENCE, Doing
-from tests.engines.slurm.ground import Ground
+from tests.engines.contract import Doing
+from tests.engines.slurm.ground import Ground, soon
 
-TENTH = 100_000
+OFTEN = 200_000
+"""Microseconds between two readings, of which each starts three commands."""
 
 COMMANDS: dict[Doing, Command] = {
     Doing.WELL: "true",
@@ -42,7 +43,7 @@ class SlurmBed:
 
     def engine(self) -> Placer:
         self.close()
-        engine = Placer(self.state, "fair", TENTH, Commands(), lambda: Allowance(10_000))
+        engine = Placer(self.state, "fair", OFTEN, Commands(), lambda: Allowance(10_000))
         self.engines.append(engine)
         return engine
 
@@ -89,7 +90,7 @@ def fixture_bed(slurm: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slur
         yield bed
         bed.close()
         slurm.run("scancel", "--partition=fair", f"--user={os.environ.get('USER', 'root')}")
-        end = time.monotonic() + PATIENCE
-        while slurm.run("squeue", "-h", "-p", "fair").strip():
-            assert time.monotonic() < end, slurm.run("squeue", "-a")
-            time.sleep(0.02)
+        soon(
+            lambda: not slurm.run("squeue", "-h", "-p", "fair").strip(),
+            lambda: slurm.run("squeue", "-a"),
+        )

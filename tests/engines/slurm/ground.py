@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -118,6 +118,16 @@ def path() -> str:
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 
 
+def soon(holds: Callable[[], object], why: Callable[[], str]) -> None:
+    """Returns when it holds; fails with the reason where it never does. It looks the less often the
+    longer that takes: each look is a process."""
+    begun = time.monotonic()
+    while not holds():
+        waited = time.monotonic() - begun
+        assert waited < PATIENCE, why()
+        time.sleep(min(0.5, max(0.02, waited / 4)))
+
+
 class Ground:
     """A cluster that runs until `down`, or until this process ends. `conf`: its slurm.conf.
     `settings`: lines of it beside those of `CONF`. `accounts`: with slurmdbd, which
@@ -182,36 +192,24 @@ class Ground:
 
     def wait_until_up(self) -> None:
         """Waits until the controller answers."""
-        end = time.monotonic() + PATIENCE
-        while subprocess.run(
-            [*self.prefix, "scontrol", "ping"],
-            env=self.environment,
-            capture_output=True,
-            check=False,
-        ).returncode:
-            assert time.monotonic() < end, self._log("slurmctld")
-            time.sleep(0.05)
+        soon(lambda: self._succeeds("scontrol", "ping"), lambda: self._log("slurmctld"))
 
     def wait_until_idle(self, *names: str) -> None:
         """Waits until these nodes, or all, are there and have nothing to do."""
-        end = time.monotonic() + PATIENCE
-        wanted = ",".join(names or self.nodes)
-        while set(self.run("sinfo", "-h", "-N", "-n", wanted, "-O", "StateCompact").split()) != {
-            "idle"
-        }:
-            assert time.monotonic() < end, self.run("sinfo", "-N", "-l")
-            time.sleep(0.05)
+        ask = ("sinfo", "-h", "-N", "-n", ",".join(names or self.nodes), "-O", "StateCompact")
+        soon(lambda: set(self.run(*ask).split()) == {"idle"}, lambda: self.run("sinfo", "-N", "-l"))
 
     def wait_until_over(self, number: str) -> str:
         """Waits until a job has come to its end; what Slurm shows of it then. `sbatch --wait` looks
         each two seconds."""
-        end = time.monotonic() + PATIENCE
-        while re.search(
-            "JobState=(PENDING|RUNNING|COMPLETING) ",
-            shown := self.run("scontrol", "-do", "show", "job", number),
-        ):
-            assert time.monotonic() < end, shown
-            time.sleep(0.02)
+        shown = ""
+
+        def over() -> bool:
+            nonlocal shown
+            shown = self.run("scontrol", "-do", "show", "job", number)
+            return not re.search("JobState=(PENDING|RUNNING|COMPLETING) ", shown)
+
+        soon(over, lambda: shown)
         return shown
 
     def down(self) -> None:
@@ -277,10 +275,7 @@ class Ground:
             )
         ]
         self._tell("start", "munged", ["munged", "--foreground", "--num-threads=2", *files])
-        end = time.monotonic() + PATIENCE
-        while not (munge / "socket").exists():
-            assert time.monotonic() < end, (munge / "log").read_text(encoding="utf-8")
-            time.sleep(0.01)
+        soon((munge / "socket").exists, lambda: (munge / "log").read_text(encoding="utf-8"))
         if self._accounts:
             self._start_accounting()
         self.start("slurmctld")
@@ -295,16 +290,16 @@ class Ground:
         self._tell("start", "mariadbd", accounting.database(self.folder))
         accounting.wait_for_database(self.folder)
         self.start("slurmdbd")
-        end = time.monotonic() + PATIENCE
-        ask = ("sacctmgr", "show", "cluster")
-        while subprocess.run(
-            ask, env=self.environment, capture_output=True, check=False
-        ).returncode:
-            assert time.monotonic() < end, self._log("slurmdbd")
-            time.sleep(0.1)
+        soon(lambda: self._succeeds("sacctmgr", "show", "cluster"), lambda: self._log("slurmdbd"))
         file = self.folder / "accounts"
         file.write_text(self._accounts, encoding="utf-8")
         self.run("sacctmgr", "--immediate", "load", str(file))  # line by line takes seconds
+
+    def _succeeds(self, *command: str) -> bool:
+        done = subprocess.run(
+            (*self.prefix, *command), env=self.environment, capture_output=True, check=False
+        )
+        return done.returncode == 0
 
     def _tell(self, method: str, name: str, how: Sequence[str] | int) -> int:
         if not isinstance(how, int):

@@ -18,7 +18,7 @@ from fairlead.engines.slurm.orderer import Orderer
 from fairlead.engines.slurm.ordering import SPACE, write_factors
 from fairlead.engines.slurm.reading.commands import ask
 from tests.engines.slurm.ground import Ground, path
-from tests.engines.slurm.test_observe import TENTH, Watch
+from tests.engines.slurm.test_observe import OFTEN, Watch
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +168,7 @@ AWAY = 3.0
 def test_slurmctld_is_killed_and_away_under_services_that_observe_and_order(
     empty: Ground, monkeypatch: pytest.MonkeyPatch, cases: int
 ) -> None:
-    order = Watch(empty, monkeypatch, lambda: Orderer(TENTH, ask, cluster_name))
+    order = Watch(empty, monkeypatch, lambda: Orderer(OFTEN, ask, cluster_name))
     both = (order, Watch(empty, monkeypatch))
 
     def until(seen: Callable[[Watch], bool]) -> None:

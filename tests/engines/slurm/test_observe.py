@@ -30,7 +30,8 @@ pytestmark = pytest.mark.slow
 
 PATIENCE = 240.0
 """Seconds until a test gives up: a machine that is busy with other things is no failure."""
-TENTH = 100_000
+OFTEN = 200_000
+"""Microseconds between two readings, of which each starts three commands."""
 
 
 class Watch:
@@ -40,7 +41,7 @@ class Watch:
         self,
         ground: Ground,
         monkeypatch: pytest.MonkeyPatch,
-        opened: Callable[[], Observer] = lambda: Observer(TENTH, ask, cluster_name),
+        opened: Callable[[], Observer] = lambda: Observer(OFTEN, ask, cluster_name),
     ) -> None:
         for name, value in ground.environment.items():
             monkeypatch.setenv(name, value)
@@ -49,7 +50,7 @@ class Watch:
 
     def _service(self) -> Service:
         engine = self.opened()
-        settings = where_others_place(Settings(node_interval=TENTH))
+        settings = where_others_place(Settings(node_interval=OFTEN))
         return Service(MemoryStore(self.place), engine, settings, None, Unobserved())
 
     def restart(self) -> None:

@@ -27,7 +27,7 @@ from fairlead.engines.slurm.reading.commands import ask, load
 from fairlead.model.errors import InputError
 from tests.cli.live.place import until
 from tests.engines.slurm.ground import Ground, path
-from tests.engines.slurm.test_observe import TENTH, Watch
+from tests.engines.slurm.test_observe import OFTEN, Watch
 
 SAVED = Path(__file__).parents[3] / "examples" / "slurm" / "saved"
 UNDO = "squeue -h -t PD -o 'update JobId=%A SiteFactor=0' | sort -u | scontrol >/dev/null"
@@ -293,7 +293,7 @@ class TestReal:
     @pytest.fixture
     def watch(self, slurm: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
         """A service that orders."""
-        made = Watch(slurm, monkeypatch, lambda: Orderer(TENTH, ask, cluster_name))
+        made = Watch(slurm, monkeypatch, lambda: Orderer(OFTEN, ask, cluster_name))
         yield made
         made.service.close()
         slurm.run("scancel", "-u", "root")
@@ -343,7 +343,7 @@ class TestReal:
             write_factors({job.strip(): 5, "99999": 5})
 
     def test_it_needs_a_priority_of_several_factors(self, watch: Watch) -> None:
-        engine, _ = open_slurm("order", TENTH, Path("unused"), None)
+        engine, _ = open_slurm("order", OFTEN, Path("unused"), None)
         assert isinstance(engine, Orderer)
         engine.close()
         conf = watch.ground.conf
@@ -352,7 +352,7 @@ class TestReal:
             conf.write_text(before.replace("priority/multifactor", "priority/basic"))
             watch.ground.run("scontrol", "reconfigure")
             with pytest.raises(InputError, match="PriorityType=priority/basic"):
-                open_slurm("order", TENTH, Path("unused"), None)
+                open_slurm("order", OFTEN, Path("unused"), None)
         finally:
             conf.write_text(before, encoding="utf-8")
             watch.ground.run("scontrol", "reconfigure")

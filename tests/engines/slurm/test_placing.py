@@ -18,7 +18,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from tests.cli.live.place import until
 from tests.engines.contract import Doing, begun, collect, end_of, reconciled, wait
-from tests.engines.slurm.bed import TENTH, SlurmBed, assign, fixture_bed
+from tests.engines.slurm.bed import OFTEN, SlurmBed, assign, fixture_bed
 
 __all__ = ["fixture_bed"]
 
@@ -77,7 +77,7 @@ def test_what_slurm_cannot_give_is_refused_with_a_reason(bed: SlurmBed) -> None:
         assert end.cause is Cause.NOT_STARTED
         assert why in end.message
     with pytest.raises(InputError, match='no partition "none" with nodes; it has fair, gpu, main'):
-        Placer(bed.state, "none", TENTH, Commands(), lambda: Allowance(10_000))
+        Placer(bed.state, "none", OFTEN, Commands(), lambda: Allowance(10_000))
 
 
 def test_jobs_of_others_count_as_taken_and_a_full_node_gives_the_task_back(

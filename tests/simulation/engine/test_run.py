@@ -87,7 +87,7 @@ SPECS = [
 def test_every_task_ends_once_and_is_where_it_may_be(
     spec: str, options: Options, cases: int
 ) -> None:
-    for seed in range(2 * cases):
+    for seed in range(cases):
         workload = generate(spec, seed)
         result, sink = kept(workload, seed=seed, options=options, every=10 * SECOND)
         conserved(workload, result, sink.jobs_kept, sink.tasks_kept)
