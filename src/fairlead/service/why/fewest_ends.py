@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.preemption.picture import Room
 from fairlead.scheduling.reading.machine_room import (
@@ -15,9 +13,9 @@ from fairlead.scheduling.reading.machine_room import (
     demand_of,
     free_room,
     nearest_machines,
+    standing,
     tasks_on,
 )
-from fairlead.scheduling.state import rows
 
 MOST_MACHINES = 200
 """So many machines are looked at, those that lack least first."""
@@ -50,32 +48,12 @@ def fewest_ends(core: Core, slot: int, wanted: int = 1) -> list[Ends]:
 def differing(core: Core, slot: int, found: Iterable[Ends]) -> Iterator[Ends]:
     """Those after which the core would decide otherwise than after one before: not where the same
     is free then on a machine that is alike, and the jobs that lose tasks stand alike."""
-    seen = set[object]()
+    seen = set[tuple[int, object]]()
     for ends in found:
-        kind = _kind(core, slot, ends)
+        kind = ends.fits, standing(core, slot, ends.machine, [job for job, _ in ends.tasks])
         if kind not in seen:
             seen.add(kind)
             yield ends
-
-
-def _kind(core: Core, slot: int, ends: Ends) -> object:
-    state, m = core.state, ends.machine
-    jobs = np.array([job for job, _ in ends.tasks])
-    names = ("tenant", "held", "gang", "scale")
-    losing = [state.job[name][jobs].tolist() for name in names]
-    first = (state.job["seq"][jobs] < state.job["seq"][slot]).tolist()
-    waits = (state.job["waiting"][jobs] > 0).tolist()
-    demand = map(tuple, state.demand[jobs].tolist())
-    there = np.unique(state.task["job"][rows.tasks_on(state, m)])
-    alone = frozenset(there[state.job["spread"][there] > 0].tolist())  # no other task goes there
-    machine = (state.capacity[m], state.satisfies[m], state.free[m])
-    return (
-        ends.fits,
-        int(state.machine["reserved"][m]),
-        alone,
-        *(each.tobytes() for each in machine),
-        *sorted(zip(*losing, first, waits, demand, strict=True)),
-    )
 
 
 def _room_for(core: Core, m: int, slot: int, demand: Amounts, wanted: int) -> Ends | None:
