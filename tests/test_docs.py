@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import fairlead
+import fairlead.model.proof
+import fairlead.model.shares
 from fairlead.cli.main import COMMANDS, Exit, parser_of
 from fairlead.engines.registry import ENGINES
 from fairlead.model.job import Job
@@ -127,6 +129,24 @@ def test_what_a_page_shows_of_python_is_what_happens(
     wrong: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=wrong.append)
     assert not wrong, "".join(wrong)
+
+
+def test_the_fields_of_answers_are_those_that_the_reference_names() -> None:
+    text = (DOCS / "reference/python.md").read_text(encoding="utf-8")
+    homes = (fairlead.model.shares, fairlead.model.proof)
+    told = {
+        name: set(re.findall(r"`(\w+)`", fields))
+        for name, fields in re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE)
+        if any(hasattr(home, name) for home in homes)
+    }
+    real = {
+        name: {field.name for field in dataclasses.fields(getattr(home, name))}
+        for home in homes
+        for name in told
+        if hasattr(home, name)
+    }
+    assert len(told) >= 9
+    assert told == real
 
 
 LESSONS = [page for page in PAGES if page.parent.name in ("tutorial", "howto")]

@@ -25,7 +25,6 @@ from random import Random
 
 from fairlead.model.proof import Proof
 from fairlead.model.writing import write
-from fairlead.sharing.certificate.files import proof_to_json
 from tests.reference.policies import POLICIES
 from tests.scheduling.agreement import failure, shrunk
 from tests.scheduling.draw import draw as draw_sequence
@@ -134,7 +133,7 @@ def _as_files(fair: Fair, fraud: Proof, file: Path) -> str:
     """The command that shows what the check believes, with the files for it."""
     given, proof = file.with_suffix(".yaml"), file.with_suffix(".json")
     given.write_text(write(*fair.given), encoding="utf-8")
-    proof.write_text(proof_to_json(fraud), encoding="utf-8")
+    proof.write_text(fraud.to_json(), encoding="utf-8")
     right = {name: str(tasks) for name, tasks in fair.tasks.items() if tasks}
     sentence = f"a forged proof of {fair.policy} is believed; fair is {right}"
     return f"{sentence}\n  fairlead verify {given} {proof}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairlead.audit.finding import Input
@@ -15,7 +15,14 @@ from fairlead.model.job import Job
 from fairlead.model.shares import JobShare, TenantShare
 from fairlead.model.unrounded import compared
 from fairlead.sharing.analysis.explanation import Explanation, chain, explain, has_all
-from fairlead.sharing.analysis.improvements import Change, Kind, apply, candidates
+from fairlead.sharing.analysis.improvements import (
+    Change,
+    Kind,
+    apply,
+    candidates,
+    limits_met,
+    smaller,
+)
 from fairlead.sharing.analysis.yardstick import shares_by
 
 JOBS = 6
@@ -31,8 +38,9 @@ OF_ALL = (Kind.RESOURCE, Kind.MACHINE, Kind.LIMIT)
 @dataclass(frozen=True)
 class Try:
     """A change with the tenant's share after it, on the scale and with the weight of before, and
-    the jobs of the tenant that run more or fewer tasks. `raises`: the share is more than before,
-    however little. `change` is None where it is a weight: `weight` has it.
+    the jobs of the tenant that run more or fewer tasks. `moves`: 1 where the share is more than
+    before, however little, -1 where it is less. `change` is None where it is a weight: `weight`
+    has it.
 
     Where it was not tried, `share` is None."""
 
@@ -40,7 +48,7 @@ class Try:
     why: Explanation | None  # of the job that points to the change
     weight: Fraction | None
     share: float | None = None
-    raises: bool = False
+    moves: int = 0
     jobs: tuple[tuple[str, float], ...] = ()  # tasks more
 
 
@@ -82,7 +90,7 @@ def explain_tenant(outcome: Outcome, name: str, *, tried: bool) -> TenantExplana
         own = sharing_incentive.measure(outcome, None, (name,))
     found = _with_changes(outcome, tenants[name], waiting)
     if tried:
-        found = [_try(outcome, name, mine, one) for one in found]
+        found = [each for one in found for each in _tries(outcome, name, mine, one)]
         found = [one for one in found if one.share is not None]
         found.sort(key=lambda one: -(one.share or 0.0))
     return TenantExplanation(
@@ -123,6 +131,18 @@ def _weights(outcome: Outcome, tenant: TenantShare) -> Iterator[Try]:
         yield Try(None, None, outcome.allocation.unrounded.weight[tenant.name] + 1)
 
 
+def _tries(outcome: Outcome, name: str, mine: set[str], one: Try) -> Iterator[Try]:
+    """The try, and where it raises nothing one with less of the same resource that does."""
+    tried = _try(outcome, name, mine, one)
+    yield tried
+    if one.change is not None and tried.moves <= 0:
+        little = smaller(outcome.input.cluster, one.change)
+        if little is not None:
+            less = _try(outcome, name, mine, replace(one, change=little))
+            if less.moves > 0:
+                yield less
+
+
 def _try(outcome: Outcome, name: str, mine: set[str], one: Try) -> Try:
     """The try with what comes of it; no share where the policy refuses the input after it."""
     given = outcome.input
@@ -150,5 +170,9 @@ def _try(outcome: Outcome, name: str, mine: set[str], one: Try) -> Try:
         for job in old.tasks
         if job in mine and compared(old.tasks[job], new.tasks[job], within)
     ]
-    more = compared(had, has, within) > 0
-    return Try(one.change, one.why, one.weight, float(has), more, tuple(rises))
+    moves = compared(had, has, within)
+    change = one.change
+    if change is not None and one.why is not None:
+        meets = limits_met(one.why, change, changed.cluster, changed.jobs, after)
+        change = replace(change, meets=meets)
+    return Try(change, one.why, one.weight, float(has), moves, tuple(rises))

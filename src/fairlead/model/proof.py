@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlead.model.report import Tree, class_tree
 from fairlead.model.shares import MachineClass
+
+PROOF_SCHEMA = "fairlead.proof/2"
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,16 @@ class Scarce:
     tenant: str | None = None
     job: str | None = None
 
+    def tree(self) -> Tree:
+        return _without_none(
+            {
+                "class": self.machine_class,
+                "resource": self.resource,
+                "tenant": self.tenant,
+                "job": self.job,
+            }
+        )
+
 
 @dataclass(frozen=True)
 class Places:
@@ -30,6 +44,9 @@ class Places:
 
     jobs: tuple[str, ...]
     classes: tuple[int, ...]
+
+    def tree(self) -> Tree:
+        return {"jobs": list(self.jobs), "classes": list(self.classes)}
 
 
 @dataclass(frozen=True)
@@ -99,3 +116,54 @@ class Proof:
     pools: tuple[PoolProof, ...] = ()
     view: str = "machines"
     scales: tuple[Scale, ...] = ()
+
+    def to_json(self) -> str:
+        """The text that `fairlead allocate --proof` writes, and `verify` takes: `fairlead.proof/2`,
+        an item a line. It reads back as a proof that is equal but for the order of the machines in
+        a class."""
+        lists = {
+            "classes": [class_tree(each) for each in self.classes],
+            "scales": [
+                _without_none({"job": s.job, "tasks": str(s.tasks), "class": s.machine_class})
+                for s in self.scales
+            ],
+            "tasks": [{"job": name, "tasks": tasks} for name, tasks in self.tasks],
+            "rounds": [
+                _without_none(
+                    {
+                        "share": each.share,
+                        "class": each.machine_class,
+                        "frozen": list(each.frozen),
+                        "scarce": [scarce.tree() for scarce in each.scarce],
+                        "even": [places.tree() for places in each.even] or None,
+                    }
+                )
+                for each in self.rounds
+            ],
+            "places": [places.tree() for places in self.places],
+            "full": [scarce.tree() for scarce in self.full],
+            "pools": [
+                {
+                    "tenant": pool.tenant,
+                    "share": pool.share,
+                    "classes": [class_tree(each) for each in pool.classes],
+                    "places": [places.tree() for places in pool.places],
+                    "scarce": [scarce.tree() for scarce in pool.scarce],
+                }
+                for pool in self.pools
+            ],
+        }
+        head = {"schema": PROOF_SCHEMA, "policy": self.policy, "view": self.view}
+        parts = [f"{json.dumps(key)}: {_json(value)}" for key, value in head.items()]
+        for key, items in lists.items():
+            body = ",\n".join(_json(item) for item in items)
+            parts.append(f"{json.dumps(key)}: [\n{body}\n]" if items else f"{json.dumps(key)}: []")
+        return "{" + ",\n".join(parts) + "}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _without_none(tree: Tree) -> Tree:
+    return {key: value for key, value in tree.items() if value is not None}

@@ -13,6 +13,7 @@ from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, write_plain
 from fairlead.model.tenant import positive
 
 SECONDS = {
+    "us": Fraction(1, 1_000_000),
     "ms": Fraction(1, 1000),
     "s": Fraction(1),
     "m": Fraction(60),
@@ -20,7 +21,7 @@ SECONDS = {
     "d": Fraction(86400),
 }
 
-_DURATION = re.compile(rf"({NUMBER}|{RATIO})(ms|s|m|h|d)")
+_DURATION = re.compile(rf"({NUMBER}|{RATIO})(us|ms|s|m|h|d)")
 
 
 class Shape(Enum):
@@ -93,7 +94,7 @@ def _seconds(amount: Amount) -> Fraction:
             f'"{amount[:60]}" is not a duration',
             f"write the unit: {amount}s, {amount}m or {amount}h"
             if number
-            else "write a number and ms, s, m, h or d, as in 30s",
+            else "write a number and us, ms, s, m, h or d, as in 30s",
         )
     return exact(match[1]) * SECONDS[match[2]]
 

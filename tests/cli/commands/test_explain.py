@@ -207,6 +207,48 @@ def test_what_was_tried_without_effect_is_named(
     ]
 
 
+TWO_KINDS = """\
+machines:
+  - {name: "p[01-16]", capacity: {cpu: 56, memory: 512GiB, gpu: 4}, labels: {gen: p}}
+  - {name: "a[01-10]", capacity: {cpu: 128, memory: 1TiB, gpu: 8}, labels: {gen: a}}
+  - {name: "h[1-4]", capacity: {cpu: 192, memory: 2TiB, gpu: 8}, labels: {gen: h}}
+devices: [gpu]
+tenants:
+  - {name: nlp, pool: ["h[1-4]", "a[01-02]"], limit: {gpu: 60}}
+  - {name: vision, pool: "a[03-07]"}
+  - {name: bio, pool: "a[08-10]"}
+  - {name: others, pool: "p[01-16]"}
+jobs:
+  - {name: llm, tenant: nlp, demand: {cpu: 96, memory: 1000GiB, gpu: 8}, where: gen = h}
+  - {name: ft, tenant: nlp, demand: {cpu: 12, memory: 100GiB, gpu: 1}, where: gen != p}
+  - {name: det, tenant: vision, demand: {cpu: 8, memory: 60GiB, gpu: 1}, where: gen != p}
+  - {name: fold, tenant: bio, demand: {cpu: 16, gpu: 1}, where: gen != p, spread: true}
+"""
+
+
+def test_a_change_is_told_with_its_amount_and_the_limit_at_which_it_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # More gpus where ft runs raise llm, which gets the room; then both meet the limit of nlp, and
+    # ft's part of it is the greater.
+    source = tmp_path / "input.yaml"
+    source.write_text(TWO_KINDS, encoding="utf-8")
+    text = run(capsys, "explain", "llm", str(source)).replace("\n    ", " ").replace("\n  ", " ")
+    assert "- One more gpu, spread over a[01-10]: 3.71224 tasks, 0.01993 more." in text
+    assert (
+        "Tried, with fewer tasks: 8 gpu more on a[01-10] (3.687 tasks, 0.005305 fewer; there llm"
+        " meets the limit of nlp (gpu))." in text
+    )
+    assert "- 8 gpu more, spread over h[1-4]: 3.75 tasks, 0.05769 more; there llm meets" in text
+    tree = json.loads(run(capsys, "explain", "llm", str(source), "--json"))
+    less = [c for c in tree["without_effect"] if c["tasks"] < tree["tasks"]]
+    assert [(c["amount"], c["meets"]) for c in less] == [
+        (8.0, [{"tenant": "nlp", "resource": "gpu"}])
+    ]
+    whole = run(capsys, "explain", "nlp", str(source)).replace("\n    ", " ")
+    assert "ft +0.9655 and llm -0.005305); there llm meets the limit of nlp (gpu)." in whole
+
+
 def test_a_large_input_gets_the_prices_and_no_promise(
     write: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

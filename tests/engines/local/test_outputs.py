@@ -13,7 +13,7 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.outputs import NOTICE, UNSEEN, Missing, Outputs
-from tests.engines.contract import collect, end_of
+from tests.engines.contract import collect, end_of, started
 from tests.engines.local.bed import CLUSTER, LocalBed, assign, fixture_bed
 
 __all__ = ["fixture_bed"]
@@ -101,11 +101,12 @@ def test_outputs_of_attempts_that_run_are_cut_together(bed: LocalBed) -> None:
     flood = f"while sleep 0.01; do head -c {UNSEEN // 8} /dev/zero; done"
     engine.launch([assign(one, flood) for one in loud])
     engine.launch([assign(other, "echo heard; exec sleep 1000")])
+    started(bed, engine, *loud)
     collect(bed, engine, lambda _: size(bed) > 2 * UNSEEN)
     engine.limit_outputs(loud, 100 * UNSEEN)
     assert not list((bed.state / "local" / "live").glob("*.cut"))
+    engine.limit_outputs(loud, UNSEEN)
     most = size(bed) + len(loud) * (UNSEEN + UNSEEN // 8)  # until each looks again
-    engine.limit_outputs(loud, 2 * UNSEEN)
 
     def cut(one: Attempt) -> bool:
         return b"is left out]" in engine.output(one, Stream.OUT, -100, 100).data

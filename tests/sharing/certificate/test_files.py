@@ -21,7 +21,7 @@ from fairlead.model.proof import Proof
 from fairlead.model.shares import Certificate
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
-from fairlead.sharing.certificate import proof_from_json, proof_to_json, verify
+from fairlead.sharing.certificate import proof_from_json, verify
 from tests.reference.instances import EVERYTHING, instance
 
 Tree = dict[str, Any]
@@ -78,10 +78,10 @@ def schema() -> Tree:
 def test_a_file_holds_all_of_a_proof(policy: str, schema: Tree) -> None:
     cluster, jobs = rich()
     proof = proof_of(cluster, jobs, policy)
-    text = proof_to_json(proof)
+    text = proof.to_json()
     jsonschema.validate(json.loads(text), schema)
     assert sorted_classes(proof_from_json(text)) == sorted_classes(proof)
-    assert proof_to_json(proof_from_json(text)) == text
+    assert proof_from_json(text).to_json() == text
     assert verify(cluster, jobs, text) == verify(cluster, jobs, proof)
 
 
@@ -89,13 +89,13 @@ def test_files_of_random_proofs_are_valid_and_hold(schema: Tree, cases: int) -> 
     validator = jsonschema.Draft202012Validator(schema)
     for seed in range(30 * cases):
         cluster, jobs = instance(Random(seed), EVERYTHING)
-        text = proof_to_json(proof_of(cluster, jobs))
+        text = proof_of(cluster, jobs).to_json()
         validator.validate(json.loads(text))
         assert isinstance(verify(cluster, jobs, text), Certificate)
 
 
 def test_machines_are_written_as_ranges() -> None:
-    text = proof_to_json(proof_of(*rich()))
+    text = proof_of(*rich()).to_json()
     assert '"machines": ["a[00-11]"], "count": 12' in text
 
 
@@ -163,13 +163,13 @@ def test_what_is_no_proof_is_refused_with_a_sentence(text: str, sentence: str) -
     ],
 )
 def test_what_is_wrong_in_a_proof_is_said_with_its_place(change: Tree, sentence: str) -> None:
-    tree = json.loads(proof_to_json(proof_of(*rich())))
+    tree = json.loads(proof_of(*rich()).to_json())
     with pytest.raises(InputError, match=sentence):
         verify(*rich(), json.dumps(tree | change))
 
 
 def test_a_proof_that_does_not_hold_is_refused_with_what_does_not() -> None:
-    tree = json.loads(proof_to_json(proof_of(*rich())))
+    tree = json.loads(proof_of(*rich()).to_json())
     tree["rounds"][0]["share"] *= 0.9
     with pytest.raises(CertificateError, match=r"round 1: its share is .*, and its prices say"):
         verify(*rich(), json.dumps(tree))
@@ -198,8 +198,8 @@ def test_any_json_and_any_text_is_refused_in_order(value: object) -> None:
     refused_or_right(value if isinstance(value, str) else repr(value))
 
 
-WHOLE = json.loads(proof_to_json(proof_of(*rich())))
-OTHER = json.loads(proof_to_json(proof_of(*rich(), "per-machine-drf")))
+WHOLE = json.loads(proof_of(*rich()).to_json())
+OTHER = json.loads(proof_of(*rich(), "per-machine-drf").to_json())
 
 
 def spots(tree: object) -> list[tuple[Any, Any]]:

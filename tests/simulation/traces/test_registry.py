@@ -106,7 +106,7 @@ def test_an_option_that_cannot_be_used_is_refused(
     [
         ("300s", 300_000_000), ("1.5h", 5_400_000_000), ("20ms", 20_000), ("7us", 7), ("0s", 0),
         ("2m", 120_000_000), ("0.5us", None), ("-1s", None), ("5", None), ("s", None),
-        ("5 s", None), ("1d", None),
+        ("5 s", None), ("1d", 86_400_000_000), ("1w", None),
     ],
 )  # fmt: skip
 def test_times_have_a_unit(text: str, span: int | None) -> None:

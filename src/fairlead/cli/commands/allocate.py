@@ -129,7 +129,6 @@ def write_proof(file: str, allocation: Allocation) -> None:
     from pathlib import Path
 
     from fairlead.model.shares import Tasks
-    from fairlead.sharing.certificate import proof_to_json
     from fairlead.whole_file import write_whole
 
     if allocation.proof is None:
@@ -139,4 +138,4 @@ def write_proof(file: str, allocation: Allocation) -> None:
             what = "whole tasks have no proof to write: only exact shares have levels to prove"
             right = "leave out --proof, or --tasks whole"
         raise InputError(what, right)
-    write_whole(Path(file), proof_to_json(allocation.proof))
+    write_whole(Path(file), allocation.proof.to_json())

@@ -176,7 +176,7 @@ def explain_job(
 
 
 def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, object]:
-    useless = [change for change in changes if tried and not change.raises]
+    useless = [change for change in changes if tried and change.moves <= 0]
     return {
         "schema": SCHEMA,
         "policy": why.allocation.policy,
@@ -245,8 +245,8 @@ def tenant_tree(why: TenantExplanation) -> dict[str, object]:
         "own": None
         if own is None
         else {"unit": own.unit, "could": rounded(own.before), "has": rounded(own.after)},
-        "changes": [_try_tree(one) for one in why.tries if not why.tried or one.raises],
-        "without_effect": [_try_tree(one) for one in why.tries if why.tried and not one.raises],
+        "changes": [_try_tree(one) for one in why.tries if not why.tried or one.moves > 0],
+        "without_effect": [_try_tree(one) for one in why.tries if why.tried and one.moves <= 0],
         "tried": why.tried,
     }
 
@@ -255,7 +255,7 @@ def _try_tree(one: Try) -> dict[str, object]:
     """A change as in an explanation of a job, with the job that points to it, or a weight."""
     if one.change is None or one.why is None:
         none = ("job", "machines", "resource", "subject", "gain_by_price")
-        about: dict[str, object] = {"change": "weight"} | dict.fromkeys(none)
+        about: dict[str, object] = {"change": "weight", "meets": []} | dict.fromkeys(none)
         about["amount"] = rounded(float(one.weight or 0))
     else:
         about = _change_tree(one.change) | {"job": one.why.job.name}
@@ -274,6 +274,7 @@ def _change_tree(change: Change) -> dict[str, object]:
         "subject": change.subject or None,
         "gain_by_price": rounded(change.slope),
         "tasks": change.tasks,
+        "meets": [{"tenant": tenant, "resource": resource} for tenant, resource in change.meets],
     }
 
 

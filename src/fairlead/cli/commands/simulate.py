@@ -316,7 +316,7 @@ def span(option: str, text: str) -> int:
 
     found = microseconds(text)
     if not found:
-        raise InputError(f"{option} cannot be {text!r}", "write a time such as 90s or 1h")
+        raise InputError(f"{option} cannot be {text!r}", "write a time such as 90s, 1h or 1d")
     return found
 
 

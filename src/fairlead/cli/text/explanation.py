@@ -68,20 +68,21 @@ def explanation_lines(
                 " that do would leave it room",
                 screen,
             )
-    useful = [change for change in changes if not tried or change.raises]
-    useless = [change for change in changes if change not in useful]
+    useful = [change for change in changes if not tried or change.moves > 0]
+    fewer = [f"{change_briefly(c)} ({_brings(why, c)})" for c in changes if c.moves < 0]
+    useless = [change_briefly(c) for c in changes if tried and not c.moves]
     texts = list(advice(cluster, why, useful, tried))
-    if texts or useless or (why.scarce and not why.satisfied):
+    if texts or fewer or useless or (why.scarce and not why.satisfied):
         yield ""
         yield screen.bold("What would raise it")
         for text in texts:
             yield from bullet(text, screen)
         if not texts:
             yield "  None of the small changes suggested by the prices."
+        if fewer:
+            yield from wrap(f"Tried, with fewer tasks: {listing(fewer)}.", screen, "  ")
         if useless:
-            yield from wrap(
-                f"Tried without effect: {listing(map(change_briefly, useless))}.", screen, "  "
-            )
+            yield from wrap(f"Tried without effect: {listing(useless)}.", screen, "  ")
         if texts and not tried:
             text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
             yield from wrap(text, screen, "  ")
@@ -230,8 +231,7 @@ def advice(
     told: set[tuple[str, str]] = set()
     for change in changes:
         if tried and change.tasks is not None:
-            more = number(change.tasks - why.share.tasks, _DIGITS)
-            brings = f"{counted(change.tasks, 'task')}, {more} more"
+            brings = _brings(why, change)
         elif why.share.nowhere is not None:
             brings = "it could run" if change.machines is None else "it could run there"
         elif change.slope is None:
@@ -245,6 +245,23 @@ def advice(
                 continue
             told.add(one)
         yield sentence(f"{change_in_words(why, change, machine)}: {brings}")
+
+
+def _brings(why: Explanation, change: Change) -> str:
+    """What a change that was tried brings, with the limits at which that ends."""
+    assert change.tasks is not None
+    more = change.tasks - why.share.tasks
+    text = f"{counted(change.tasks, 'task')}, {number(abs(more), _DIGITS)}"
+    text += " fewer" if change.moves < 0 else " more"
+    return text + ends(why, change)
+
+
+def ends(why: Explanation, change: Change) -> str:
+    """The limits that stop the job with the change, if there are such."""
+    limits = [f"{escaped(tenant)} ({resource})" for tenant, resource in change.meets]
+    if not limits:
+        return ""
+    return f"; there {escaped(why.job.name)} meets the limit of {listing(limits)}"
 
 
 def _has(machine: Machine) -> str:
@@ -285,28 +302,29 @@ def _part(change: Change) -> str:
 
 
 def change_briefly(change: Change) -> str:
-    """A change that brings nothing, in few words."""
+    """A change that does not raise the job, in few words."""
     names = () if change.machines is None else change.machines.machines
     on = f" on {listing(compress(names), most=2)}" if names else ""
     match change.kind:
         case Kind.RESOURCE:
-            return f"more {change.resource}{on}"
+            return f"{_more(change, 'one more')}{on}"
         case Kind.MACHINE:
             return f"one more machine like {names[0]}"
         case Kind.LIMIT:
-            return f"a higher limit of {escaped(change.subject)} ({change.resource})"
+            return f"{_more(change, 'one more')} in the limit of {escaped(change.subject)}"
         case Kind.SPREAD:
             return f"dropping `{SPREAD}`"
         case Kind.DEMAND:
-            return f"a smaller demand of {change.resource}"
+            assert change.amount is not None and change.resource is not None
+            return f"{amount(float(change.amount), change.resource)} a task"
         case _:
             return f"dropping {_part(change) if change.subject else 'the whole constraint'}"
 
 
-def _more(change: Change) -> str:
+def _more(change: Change, one: str = "One more") -> str:
     assert change.amount is not None and change.resource is not None
     if change.amount == 1:
-        return f"One more {change.resource}"
+        return f"{one} {change.resource}"
     return f"{amount(float(change.amount), change.resource)} more"
 
 

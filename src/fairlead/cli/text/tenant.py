@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairlead.audit.tenant import TenantExplanation, Try
+from fairlead.audit.tenant import OF_ALL, TenantExplanation, Try
 from fairlead.cli.common.screen import Screen, table, wrap
-from fairlead.cli.text.explanation import bullet, change_briefly, change_in_words
+from fairlead.cli.text.explanation import bullet, change_briefly, change_in_words, ends
 from fairlead.model.machine import Machine
 from fairlead.model.report import nowhere_sentence
 from fairlead.model.words import counted, escaped, listing, number, percent
@@ -85,12 +85,15 @@ def _own(why: TenantExplanation) -> str:
 
 def _raising(why: TenantExplanation, screen: Screen) -> Iterator[str]:
     machine = {machine.name: machine for machine in why.outcome.input.cluster.machines}
-    useful = [one for one in why.tries if not why.tried or one.raises]
+    useful = [one for one in why.tries if not why.tried or one.moves > 0]
     for one in useful[:_CHANGES]:
         yield from bullet(f"{_change(why, one, machine)}: {_brings(why, one)}", screen)
     if not useful:
         yield "  None of the small changes suggested by the prices."
-    if useless := [_briefly(one) for one in why.tries if one not in useful]:
+    if less := [f"{_briefly(one)} ({_brings(why, one)})" for one in why.tries if one.moves < 0]:
+        text = f"Tried, with a smaller share: {listing(less, most=_CHANGES)}."
+        yield from wrap(text, screen, "  ")
+    if useless := [_briefly(one) for one in why.tries if why.tried and not one.moves]:
         yield from wrap(f"Tried without effect: {listing(useless, most=_CHANGES)}.", screen, "  ")
     if not why.tried:
         text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
@@ -115,17 +118,19 @@ def _brings(why: TenantExplanation, one: Try) -> str:
         job = escaped(one.why.job.name)
         return f"initially about {number(slope, _DIGITS)} tasks more of {job}, by the prices"
     had = why.tenant.share
-    gain = f"{percent(one.share - had, had)} more" if had else "more than none"
+    by = f"{percent(abs(one.share - had), had)} {'less' if one.moves < 0 else 'more'}"
+    gain = by if had else "more than none"
     moved = [
         f"{escaped(name)} {'+' if more > 0 else ''}{number(more, _DIGITS)}"
         for name, more in one.jobs
     ]
-    return f"{gain} (tasks: {listing(moved, most=_JOBS)})"
+    end = "" if one.change is None or one.why is None else ends(one.why, one.change)
+    return f"{gain} (tasks: {listing(moved, most=_JOBS)}){end}"
 
 
 def _briefly(one: Try) -> str:
     if one.change is None or one.why is None:
         return f"weight {number(float(one.weight or 0))}"
     text = change_briefly(one.change)
-    own = text.startswith(("dropping", "a smaller"))
+    own = one.change.kind not in OF_ALL
     return f"{text} of {escaped(one.why.job.name)}" if own else text

@@ -16,7 +16,7 @@ from fairlead.model.never import NONE, whole_tasks
 from fairlead.model.shares import MachineClass
 from fairlead.model.unrounded import compared
 from fairlead.sharing.analysis.alike import stops_together
-from fairlead.sharing.analysis.explanation import Explanation, Scarce, fits
+from fairlead.sharing.analysis.explanation import Explanation, Scarce, fits, stops_of
 from fairlead.sharing.analysis.input_changes import (
     SPREAD,
     parts,
@@ -53,11 +53,12 @@ class Change:
     """One change. `machines` are those that it is about; `own`: the job uses what is changed,
     rather than others who would make room for it.
 
-    `tasks` is what the job would run with it, where that was tried, and `raises` whether that is
-    more than it runs, however little; `slope` what it would gain by
-    the prices, None where they do not say. That is how it begins, while everybody's scale and the
-    shares of those who froze earlier stay, and it is no promise: where several things are scarce
-    at once, the true gain may be less or more. Of a demand, `amount` is what a task would need.
+    `tasks` is what the job would run with it, where that was tried, and `moves` how that compares
+    with what it runs: 1 is more, however little, -1 less; `meets` are limits of tenants that stop
+    it then, and did not before. `slope` is what it would gain by the prices, None where they do not
+    say. That is how it begins, while everybody's scale and the shares of those who froze earlier
+    stay, and it is no promise: where several things are scarce at once, the true gain may be less
+    or more. Of a demand, `amount` is what a task would need.
     """
 
     kind: Kind
@@ -68,7 +69,8 @@ class Change:
     slope: float | None
     own: bool = True
     tasks: float | None = None
-    raises: bool = False
+    moves: int = 0
+    meets: tuple[tuple[str, str], ...] = ()  # tenants and resources
 
 
 Again = Callable[[Cluster, Sequence[Job]], Allocation]
@@ -83,7 +85,13 @@ def counterfactuals(
     found = candidates(cluster, why, every=again is not None)
     if again is None:
         return found
-    results = [_try(cluster, jobs, why, change, again) for change in found]
+    results: list[Change] = []
+    for change in found:
+        tried = _try(cluster, jobs, why, change, again)
+        little = None if tried.moves > 0 else smaller(cluster, change)
+        if little is not None:
+            little = _try(cluster, jobs, why, little, again)
+        results += [tried] if little is None or little.moves <= 0 else [little, tried]
     return tuple(change for change in results if change.tasks is not None)
 
 
@@ -111,6 +119,24 @@ def unit(total: float) -> Fraction:
         if total >= 64 * size and size * 64 >= 2**20:
             return Fraction(size)
     return Fraction(1)
+
+
+def smaller(cluster: Cluster, change: Change) -> Change | None:
+    """The change with one unit of its resource, which may raise a job where as much as a task takes
+    does not: on the way something else ends. None where it is no smaller."""
+    if change.amount is None or change.resource is None or change.kind is Kind.DEMAND:
+        return None
+    among = None if change.machines is None else set(change.machines.machines)
+    total = sum(
+        machine.capacity.get(change.resource, NONE)
+        for machine in cluster.machines
+        if among is None or machine.name in among
+    )
+    one = unit(float(total))
+    if one >= change.amount:
+        return None
+    slope = None if change.slope is None else change.slope * float(one / change.amount)
+    return replace(change, amount=one, slope=slope)
 
 
 def _step(why: Explanation, scarce: Scarce) -> Fraction:
@@ -262,16 +288,35 @@ def _try(
     cluster: Cluster, jobs: Sequence[Job], why: Explanation, change: Change, again: Again
 ) -> Change:
     """The change with what the job would run; no tasks where it would be refused."""
+    changed, changed_jobs = apply(cluster, jobs, why.job, change)
     try:
-        found = again(*apply(cluster, jobs, why.job, change))
+        found = again(changed, changed_jobs)
     except InputError:
         # A job that can run nowhere needs no scale. Where the change lets it run, the policy may
         # have none for it: that is no mistake of who wrote the input, who did not ask for this.
         return change
     before, after = why.allocation.unrounded, found.unrounded
     name = why.job.name
-    more = compared(before.tasks[name], after.tasks[name], max(before.within, after.within))
-    return replace(change, tasks=found.job(name).tasks, raises=more > 0)
+    moves = compared(before.tasks[name], after.tasks[name], max(before.within, after.within))
+    meets = limits_met(why, change, changed, changed_jobs, found)
+    return replace(change, tasks=found.job(name).tasks, moves=moves, meets=meets)
+
+
+def limits_met(
+    why: Explanation, change: Change, cluster: Cluster, jobs: Sequence[Job], after: Allocation
+) -> tuple[tuple[str, str], ...]:
+    """The limits, as tenants and resources, that stop the job after a change and not before it,
+    but for the one that was changed: that it is met says nothing new."""
+    before = {(scarce.stop.tenant, scarce.stop.resource) for scarce in why.scarce}
+    if change.kind is Kind.LIMIT:
+        before.add((change.subject, change.resource))
+    return tuple(
+        (stop.tenant, stop.resource)
+        for stop in stops_of(cluster, jobs, after)[why.job.name]
+        if stop.tenant is not None
+        and stop.resource is not None
+        and (stop.tenant, stop.resource) not in before
+    )
 
 
 def apply(

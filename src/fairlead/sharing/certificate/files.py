@@ -1,8 +1,7 @@
-"""Proofs as files: `fairlead.proof/2`, written so that nothing is lost and read with distrust."""
+"""Proofs in files, read with distrust: `fairlead.proof/2`."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -11,12 +10,10 @@ from typing import NoReturn, TypeVar
 from fairlead.model.errors import InputError
 from fairlead.model.json_tree import json_tree
 from fairlead.model.names import MOST_NAMES, expand
-from fairlead.model.proof import Places, PoolProof, Proof, Round, Scale, Scarce
-from fairlead.model.report import class_tree
+from fairlead.model.proof import PROOF_SCHEMA, Places, PoolProof, Proof, Round, Scale, Scarce
 from fairlead.model.shares import MachineClass
 from fairlead.sharing.certificate.scales import Looks
 
-PROOF_SCHEMA = "fairlead.proof/2"
 RIGHT = "give the file that `fairlead allocate --proof` wrote, unchanged"
 OLD = (
     "it is of the form fairlead.proof/1, whose numbers proved shares only to within a tolerance;"
@@ -34,49 +31,6 @@ MOST_DIGITS = 4000  # of a scale that somebody states
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
 T = TypeVar("T")
-
-
-def proof_to_json(proof: Proof) -> str:
-    """The proof as the text of a file. `proof_from_json` makes it a proof again that is equal but
-    for the order of the machines in a class."""
-    lists = {
-        "classes": [class_tree(each) for each in proof.classes],
-        "scales": [
-            _without_none({"job": s.job, "tasks": str(s.tasks), "class": s.machine_class})
-            for s in proof.scales
-        ],
-        "tasks": [{"job": name, "tasks": tasks} for name, tasks in proof.tasks],
-        "rounds": [
-            _without_none(
-                {
-                    "share": each.share,
-                    "class": each.machine_class,
-                    "frozen": list(each.frozen),
-                    "scarce": [_scarce_tree(scarce) for scarce in each.scarce],
-                    "even": [_places_tree(places) for places in each.even] or None,
-                }
-            )
-            for each in proof.rounds
-        ],
-        "places": [_places_tree(places) for places in proof.places],
-        "full": [_scarce_tree(scarce) for scarce in proof.full],
-        "pools": [
-            {
-                "tenant": pool.tenant,
-                "share": pool.share,
-                "classes": [class_tree(each) for each in pool.classes],
-                "places": [_places_tree(places) for places in pool.places],
-                "scarce": [_scarce_tree(scarce) for scarce in pool.scarce],
-            }
-            for pool in proof.pools
-        ],
-    }
-    head = {"schema": PROOF_SCHEMA, "policy": proof.policy, "view": proof.view}
-    parts = [f"{json.dumps(key)}: {_json(value)}" for key, value in head.items()]
-    for key, items in lists.items():
-        body = ",\n".join(_json(item) for item in items)
-        parts.append(f"{json.dumps(key)}: [\n{body}\n]" if items else f"{json.dumps(key)}: []")
-    return "{" + ",\n".join(parts) + "}\n"
 
 
 def proof_from_json(text: str, file: str = "<proof>") -> Proof:
@@ -110,29 +64,6 @@ def proof_from_json(text: str, file: str = "<proof>") -> Proof:
         view=found["view"].word(VIEWS),
         scales=found["scales"].each(_scale),
     )
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _without_none(tree: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in tree.items() if value is not None}
-
-
-def _scarce_tree(scarce: Scarce) -> dict[str, object]:
-    return _without_none(
-        {
-            "class": scarce.machine_class,
-            "resource": scarce.resource,
-            "tenant": scarce.tenant,
-            "job": scarce.job,
-        }
-    )
-
-
-def _places_tree(places: Places) -> dict[str, object]:
-    return {"jobs": list(places.jobs), "classes": list(places.classes)}
 
 
 class _Reader:

@@ -9,12 +9,11 @@ from fractions import Fraction
 
 from fairlead.model.errors import InputError
 from fairlead.model.quantity import exact
+from fairlead.model.times import read_moment
 from fairlead.model.values import FrozenMap
 
 SECOND = 1_000_000
 """In microseconds, the unit of all times."""
-
-_SPANS = {"us": 1, "ms": 1_000, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 
 
 @dataclass(frozen=True)
@@ -60,21 +59,18 @@ class Settings:
         """The value as a time in microseconds, as in `300s` or `1h`. Raises InputError."""
         span = microseconds(self.values[name])
         if span is None:
-            raise refusal(name, self.values[name], "write a time such as 300s, 5m or 1h")
+            raise refusal(name, self.values[name], "write a time such as 300s, 1h or 1d")
         return span
 
 
 def microseconds(text: str) -> int | None:
-    """The microseconds that `300s`, `1.5h` or `20ms` mean; None where the text is no time."""
-    number = text.rstrip("umsh")
-    unit = _SPANS.get(text[len(number) :])
-    if unit is None:
-        return None
+    """The microseconds that `300s`, `1.5h` or `1d` mean; None where the text is no time, or none
+    of whole microseconds."""
     try:
-        span = exact(number) * unit
+        span = read_moment(text) * SECOND
     except InputError:
         return None
-    return int(span) if span >= 0 and span.denominator == 1 else None
+    return int(span) if span.denominator == 1 else None
 
 
 def refusal(name: str, value: str, right: str) -> InputError:
