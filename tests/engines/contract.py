@@ -236,7 +236,7 @@ class EngineContract:
     def test_a_running_attempt_is_reported_started_before_its_end(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
         engine.launch([bed.assignment(self.a, Doing.LASTING)])
-        started(bed, engine, self.a)
+        begun(bed, engine, self.a)
         assert bed.runs(self.a)
         engine.cancel([self.a])
         end_of(bed, engine, self.a)
@@ -298,7 +298,7 @@ class EngineContract:
         engine.launch(
             [bed.assignment(self.a, Doing.LASTING), bed.assignment(self.b, Doing.LASTING)]
         )
-        started(bed, engine, self.a, self.b)
+        begun(bed, engine, self.a, self.b)
         engine.cancel([self.a])
         engine.cancel([self.a])
         end = end_of(bed, engine, self.a)
@@ -522,7 +522,7 @@ class EngineContract:
     def test_the_output_of_a_running_attempt_is_not_over(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
         engine.launch([bed.assignment(self.a, Doing.LASTING)])
-        started(bed, engine, self.a)
+        begun(bed, engine, self.a)
         assert not engine.output(self.a, Stream.OUT, 0, 10).over
         engine.cancel([self.a])
         end_of(bed, engine, self.a)

@@ -74,9 +74,11 @@ def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def serving(folder: Path, *words: str) -> Iterator[Served]:
-    """A service on any free port, up and running; killed at the end if it is still there."""
+    """A service, on any free port if none is said, up and running; killed at the end if it is
+    still there."""
     state = folder / "state"
-    process = start(folder, "--listen", "127.0.0.1:0", "--state", str(state), *words)
+    anywhere = () if "--listen" in words else ("--listen", "127.0.0.1:0")
+    process = start(folder, *anywhere, "--state", str(state), *words)
     assert process.stdout is not None
     try:
         said: list[str] = []

@@ -114,7 +114,10 @@ def claimed(state: Path, attempt: Attempt) -> int | None:
 
 def shim_of(state: Path, attempt: Attempt) -> int:
     """The shim of an attempt, which is in its session and above all of it."""
-    (shim,) = {one.session for one in of(state, attempt)}
+    end = time.monotonic() + PATIENCE
+    while not (found := {one.session for one in of(state, attempt)}) and time.monotonic() < end:
+        time.sleep(0.03)  # it was started, and may not be the command yet
+    (shim,) = found
     return shim
 
 

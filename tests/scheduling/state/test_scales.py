@@ -144,6 +144,15 @@ def test_a_new_constraint_changes_no_sum_that_is_kept(
         assert row["unit"] == found.unit[0]
         if goes:
             core.apply(JobCancelled(0, name))
+    core.apply(MachineJoined(0, Machine("last", {"cpu": 3}, {"zone": "z1", "kind": "big"})))
+    core.book.rescale()  # jobs that are alike at once: as each by itself
+    anew = scales.classes(core.state)
+    for name, j in core.book.ids.jobs.items():
+        one = core.state.demand[[j]], core.state.needs[[j]], np.array([False])
+        found = core.book.scaler.scales(*one, anew, (name,))
+        row = core.state.job[j]
+        assert (row["scale"], row["unit"]) == (found.scale[0], found.unit[0])
+        assert row["usable"] == found.usable[0]
 
 
 def test_thousands_of_constraints_that_part_no_machines_make_one_class() -> None:

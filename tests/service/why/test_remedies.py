@@ -14,7 +14,7 @@ from fairlead.scheduling.events import MachineDrained, MachineJoined, TaskFinish
 from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.why.expected_start import expected_start
-from fairlead.service.why.fewest_ends import fewest_ends
+from fairlead.service.why.fewest_ends import differing, fewest_ends
 from fairlead.service.why.remedies import Change, ChangeKind, smallest_changes
 from fairlead.service.why.trial import decide_fully
 from tests.service.fairness.stands import SECOND, core_of, random_cores, submit
@@ -39,6 +39,17 @@ def test_the_fewest_tasks_that_would_have_to_end() -> None:
     assert dict(found.tasks) == {"large": 1}
     assert found.starts == 1
     assert found.sentence == "a task would start now if 1 task ends on m2 (1 of large)"
+
+
+def test_of_machines_on_which_alike_tasks_would_end_one_is_tried() -> None:
+    core = core_of({f"m{n}": {"cpu": 2} for n in range(9)}, TWO)
+    submit(core, *(Job(f"x{n}", {"cpu": 2}, tenant="a", tasks=1) for n in range(4)))
+    submit(core, Job("more", {"cpu": 2}, tenant="a", tasks=8), Job("y", {"cpu": 2}, tenant="b"))
+    found = fewest_ends(core, core.ids.jobs["y"])
+    tried = list(differing(core, core.ids.jobs["y"], found))
+    names = [core.book.name_of(ends.tasks[0][0])[0] for ends in found]
+    assert sorted(names) == ["m"] * 5 + ["x"] * 4
+    assert tried == [found[names.index(name)] for name in dict.fromkeys(names)]
 
 
 def test_those_who_come_first_take_the_room() -> None:

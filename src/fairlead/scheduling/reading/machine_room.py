@@ -107,3 +107,21 @@ def tasks_on(core: Core, m: int) -> list[MachineTask]:
         number, launched = int(row["number"]), int(row["launched"])
         tasks.append(MachineTask(job, number, demand_of(core, job), pieces, launched))
     return sorted(tasks, key=lambda task: (-task.launched, task.job, task.number))
+
+
+def standing(core: Core, slot: int, m: int, jobs: list[int]) -> object:
+    """By what the core decides who gets the room, for a job in this slot that waits, once tasks of
+    these jobs end on a machine: equal where it would decide alike."""
+    state = core.state
+    losing = [state.job[name][jobs].tolist() for name in ("tenant", "held", "gang", "scale")]
+    first = (state.job["seq"][jobs] < state.job["seq"][slot]).tolist()
+    waits = (state.job["waiting"][jobs] > 0).tolist()
+    demand = map(tuple, state.demand[jobs].tolist())
+    there = np.unique(state.task["job"][rows.tasks_on(state, m)])
+    alone = there[state.job["spread"][there] > 0]  # no other task of these goes there
+    return (
+        int(state.machine["reserved"][m]),
+        alone.tobytes(),
+        *(each[m].tobytes() for each in (state.capacity, state.satisfies, state.free)),
+        *sorted(zip(*losing, first, waits, demand, strict=True)),
+    )

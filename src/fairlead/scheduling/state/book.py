@@ -23,6 +23,7 @@ from fairlead.scheduling.kernels.change.machine_events import (
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.search.signature import signatures
+from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Ids, Unit, unit_names
 from fairlead.scheduling.state.labels import Labels, scarcity
 from fairlead.scheduling.state.pools import pool_weights
@@ -300,10 +301,12 @@ class Book:
         jobs = jobs_kept(state)
         if not len(jobs):
             return
-        spread = state.job["spread"][jobs] > 0
-        names = list(map(self.name_of, jobs.tolist()))
+        first, kind = self._kinds(jobs)
+        some = jobs[first]
+        spread = state.job["spread"][some] > 0
+        names = list(map(self.name_of, some.tolist()))
         try:
-            new = self.scales(state.demand[jobs], state.needs[jobs], spread, names)
+            found = self.scales(state.demand[some], state.needs[some], spread, names)
         except InputError:
             before = len(self.rejected)
             self._reject(jobs)
@@ -312,13 +315,26 @@ class Book:
             self.stale = True
             self.rescale()
             return
-        usable = self.possible_now(jobs, new.usable)
+        usable = self.possible_now(some, found.usable)
+        scale, unit, usable = found.scale[kind], found.unit[kind], usable[kind]
         changed = np.flatnonzero(
-            (new.scale != state.job["scale"][jobs])
-            | (new.unit != state.job["unit"][jobs])
+            (scale != state.job["scale"][jobs])
+            | (unit != state.job["unit"][jobs])
             | (usable != state.job["usable"][jobs])
         )
-        rescale(state.handle, jobs[changed], new.scale[changed], new.unit[changed], usable[changed])
+        rescale(state.handle, jobs[changed], scale[changed], unit[changed], usable[changed])
+
+    def _kinds(self, jobs: Ints) -> tuple[Ints, Ints]:
+        """The first of each kind of these jobs, in their order, and of which kind each is: those of
+        a kind have one scale, and can all run or not, whatever else they ask for."""
+        state = self.state
+        needs = self.classes().parting(state.needs[jobs]).view(np.int64)
+        said = [state.job[name][jobs] for name in ("spread", "gang", "tenant")]
+        first, kind = alike(np.column_stack([state.demand[jobs], needs, *said]))
+        order = np.argsort(first)
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        return first[order], number[kind]
 
     def find_scarcity(self) -> None:
         """Find anew how scarce each machine is, among those that are there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fairlead.scheduling.core import Core
@@ -12,6 +13,7 @@ from fairlead.scheduling.reading.machine_room import (
     demand_of,
     free_room,
     nearest_machines,
+    standing,
     tasks_on,
 )
 
@@ -41,6 +43,17 @@ def fewest_ends(core: Core, slot: int, wanted: int = 1) -> list[Ends]:
         if (ends := _room_for(core, m, slot, demand, wanted)) is not None
     ]
     return sorted(found, key=lambda ends: (len(ends.tasks) / ends.fits, ends.machine))
+
+
+def differing(core: Core, slot: int, found: Iterable[Ends]) -> Iterator[Ends]:
+    """Those after which the core would decide otherwise than after one before: not where the same
+    is free then on a machine that is alike, and the jobs that lose tasks stand alike."""
+    seen = set[tuple[int, object]]()
+    for ends in found:
+        kind = ends.fits, standing(core, slot, ends.machine, [job for job, _ in ends.tasks])
+        if kind not in seen:
+            seen.add(kind)
+            yield ends
 
 
 def _room_for(core: Core, m: int, slot: int, demand: Amounts, wanted: int) -> Ends | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
+from itertools import islice
 
 from fairlead.model.constraint import Operator, Selector
 from fairlead.model.errors import InputError
@@ -28,7 +29,7 @@ from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
 from fairlead.scheduling.reading.present import Machines
 from fairlead.scheduling.why.values import Cap, OverLimit, Why, machines
 from fairlead.service.fairness.causes import DisplayName
-from fairlead.service.why.fewest_ends import Ends, fewest_ends
+from fairlead.service.why.fewest_ends import Ends, differing, fewest_ends
 from fairlead.service.why.trial import Trials
 
 MOST_ENDS = 4
@@ -96,7 +97,7 @@ def _ends(trials: Trials, why: Why) -> Iterator[Change]:
     if not found:
         return
     if wanted == 1:
-        for ends in found[:MOST_ENDS]:
+        for ends in islice(differing(trials.core, trials.slot, found), MOST_ENDS):
             starts = trials.happen(_ended(trials.core, ends.tasks))
             if starts:
                 fewest = len(ends.tasks)
