@@ -236,6 +236,8 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["token", "create", "Bob B", "--role", "viewer"], "Bob B"),
         (["token", "create", "x", "--tenant", "nobody"], "nobody"),
         (["token", "revoke", "nobody"], "nobody"),
+        (["submit", "--where", "a=b&&c", "--", "true"], "&& is no part of a constraint; a comma"),
+        (["submit", "-e", "1X=2", "--", "true"], "no shell has a variable '1X'"),
         (["token"], "needs create, list or revoke"),
         (["tenants", "--apply", "nowhere.yaml"], "no such file: nowhere.yaml"),
         (["jobs", "--url", "localhost"], "is not the address of a service"),
@@ -512,6 +514,14 @@ def test_a_revoked_token_is_good_for_nothing(
     assert "does not take the token; it is from FAIRLEAD_TOKEN: check it" in shell.refused(
         "jobs", code=Exit.NOT_ALLOWED
     )
+
+
+def test_a_folder_that_is_not_there_is_said(shell: Terminal) -> None:
+    words = ("submit", "--cwd", "nowhere", "--where", "zone = 'a&&b'", "--", "true")
+    code, out, err = shell(*words)
+    assert code == 0
+    assert "warning: there is no folder /" in err
+    shell.good("cancel", out.partition(":")[0])
 
 
 def test_nobody_locks_himself_out_by_chance(

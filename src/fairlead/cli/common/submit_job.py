@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairlead.cli.common.remote import complain
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
 from fairlead.wire.trace import TRACEPARENT, parent_of
@@ -18,6 +19,11 @@ from fairlead.wire.trace import TRACEPARENT, parent_of
 _ENDING = "bcdfghjkmnpqrstvwxz23456789"
 """Signs of made-up endings: without vowels no words come out, without look-alikes they can be
 read aloud."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_QUOTED = re.compile(r"""(["']).*?\1""", re.DOTALL)
+"""What stands in quotes in a selector."""
 
 _FOR_COMMANDS = {
     "name": "--name",
@@ -106,6 +112,7 @@ def job_of_command(args: argparse.Namespace) -> WrittenJobs:
     parent = os.environ.get(TRACEPARENT)
     if parent_of(parent) is not None:
         env.setdefault(TRACEPARENT, str(parent))
+    _check_where(args.where or "", mistakes)
     mistakes.report()
     job = Job(
         make_up_name(command[0]) if args.name is None else args.name,
@@ -158,7 +165,13 @@ def variables(words: Sequence[str]) -> dict[str, str]:
     env: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if equals:
+        if not _VARIABLE.fullmatch(name):
+            mistakes.add(
+                (),
+                f"--env {word}: no shell has a variable {name[:80]!r}",
+                "write letters, digits and _, and no digit first",
+            )
+        elif equals:
             env[name] = value
         elif name in os.environ:
             env[name] = os.environ[name]
@@ -166,6 +179,17 @@ def variables(words: Sequence[str]) -> dict[str, str]:
             mistakes.add((), f"--env {name}: no such variable is set here", f"write {name}=VALUE")
     mistakes.report()
     return env
+
+
+def _check_where(where: str, mistakes: Mistakes) -> None:
+    """Refuses what a shell's users write for "and" and "or", which would be part of a value."""
+    if sign := re.search(r"&&|\|\|", _QUOTED.sub("", where)):
+        right = "a comma means and" if sign[0] == "&&" else "write `key in (a, b)`, or two jobs"
+        mistakes.add(
+            (),
+            f"--where {where}: {sign[0]} is no part of a constraint",
+            f"{right}; a value that has it goes in quotes",
+        )
 
 
 def rename_jobs(written: WrittenJobs) -> WrittenJobs:
@@ -196,5 +220,8 @@ def _folder(args: argparse.Namespace) -> str | None:
     from fairlead.client.places import find_place
 
     if args.cwd is not None:
-        return str(Path(args.cwd).absolute())
+        named = Path(args.cwd).absolute()
+        if loopback(find_place(args.url).url) and not named.is_dir():
+            complain(f"warning: there is no folder {named} on this machine")
+        return str(named)
     return str(Path.cwd()) if loopback(find_place(args.url).url) else None
