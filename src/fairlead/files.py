@@ -17,6 +17,9 @@ STANDARD_INPUT = "-"
 
 ENDINGS = (".yaml", ".yml", ".json")
 
+LARGEST = 256 * 2**20
+"""Bytes of a file. What has as many parts as are read at most is smaller; a device never ends."""
+
 
 def load(
     *paths: str | os.PathLike[str], check: Check = lambda _cluster, _jobs: ()
@@ -42,7 +45,7 @@ def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
                 mistakes.append(Mistake(f"{file} is given twice", "give it once"))
                 continue
             seen.add(file)
-            text = mistakes.attempt((), _text, file)
+            text = mistakes.attempt((), text_of, file)
             if text is not None:
                 found.append((_called(file), text))
     if not seen and not mistakes:
@@ -101,11 +104,21 @@ def _nearest(file: str) -> str:
     return f"there is no folder {folder} either"
 
 
-def _text(file: str) -> str:
+def text_of(file: str) -> str:
+    """The text of a file, or of the standard input. Raises InputError."""
     try:
-        raw = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
+        if file == STANDARD_INPUT:
+            raw = sys.stdin.buffer.read(LARGEST + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                raw = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise InputError(unreadable(file, error)) from error
+    if len(raw) > LARGEST:
+        raise InputError(
+            f"{_called(file)} has more than {LARGEST >> 20} MiB, which is the most that is read",
+            "check its name, or part it into several",
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

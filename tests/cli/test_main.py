@@ -100,6 +100,11 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             "fairlead allocate: --json and --csv exclude each other; leave one out",
         ),
         (
+            ["allocate", FIGURE_4, "--policy", "tsf", "--policy=drf"],
+            "fairlead allocate: --policy is given twice; give it once",
+        ),
+        (["token", "list", "--url", "a", "--url", "b"], ": --url is given twice; give it once"),
+        (
             ["allocate", FIGURE_4, "--tasks", "halves"],
             "--tasks cannot be 'halves'; give divisible or whole",
         ),

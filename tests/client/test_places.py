@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.client.errors import UnreachableError
 from fairlead.client.places import find_place
 from fairlead.model.errors import InputError
 
@@ -38,6 +39,18 @@ def test_without_any_service_the_sentence_says_what_to_do(environ: dict[str, str
     with pytest.raises(
         InputError, match=r"no service is known: .*; start one with `fairlead serve`"
     ):
+        find_place(environ=environ)
+
+
+def test_a_service_that_was_here_does_not_answer_and_is_no_mistake(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    state = serve_here(tmp_path)
+    (state / "address").unlink()  # as while it starts, or once it is stopped
+    with pytest.raises(InputError, match="no service is known"):
+        find_place(environ=environ)
+    (state / "original").write_text("7\n")
+    with pytest.raises(UnreachableError, match="no service serves now: none runs here"):
         find_place(environ=environ)
 
 

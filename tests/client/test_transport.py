@@ -19,6 +19,7 @@ from fairlead.client import (
     UnknownNameError,
     UnreachableError,
 )
+from fairlead.client.places import Place
 from fairlead.client.stream import Heard, events_of
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -205,6 +206,34 @@ def test_nothing_that_listens_is_said_at_once_whatever_the_patience(
             UnreachableError, match=r"nothing listens at .*from --url.*serve` starts"
         ):
             client(url, patience=60).version()
+
+
+def test_one_that_was_killed_is_asked_until_it_is_back_wherever_that_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "address"
+    with answering(lambda _: Answer(201, SUBMITTED)) as (url, asked), socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        file.write_text(f"{gone}\n")
+        monkeypatch.setattr("time.sleep", lambda _: file.write_text(f"{url}\n"))
+        with Client(place=Place(gone, None, None, f"{file}", kept=file), patience=60) as client:
+            client.submit(JOB)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("by", "sentence"),
+    [
+        ("FAIRLEAD_TOKEN", "it is from FAIRLEAD_TOKEN: check it, or ask for a new one"),
+        ("state/admin-token", "from state/admin-token: where it was revoked, take"),
+    ],
+)
+def test_a_token_that_is_refused_is_named_by_where_it_comes_from(by: str, sentence: str) -> None:
+    with answering(lambda _: Answer(401, refusal("unauthorized"))) as (url, _):
+        place = Place(url, "fl_admin_old", None, "--url", token_by=by)
+        with Client(place=place) as client, pytest.raises(NotAllowedError, match=sentence):
+            client.version()
 
 
 def test_a_proxy_is_not_asked_for_what_is_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,6 +277,12 @@ def test_names_and_outputs_are_text_and_never_markup(
     assert page.locator("img").count() == 0
 
 
+def test_of_a_job_that_there_is_not_nothing_is_looked_for(signed_in: Callable[..., Page]) -> None:
+    page = signed_in("why/nope", expected=FAILS)
+    expect(page.get_by_text('there is no job "nope"')).to_be_visible()
+    expect(page.get_by_text("Looking for what keeps it")).to_have_count(0)
+
+
 def test_a_tenant_is_shown_its_own_and_of_others_what_everybody_is(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:

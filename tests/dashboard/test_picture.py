@@ -75,6 +75,24 @@ def drawn(seed: int) -> tuple[Cluster, tuple[Job, ...]]:
     return Cluster(machines, tenants), jobs
 
 
+def test_a_tenant_in_a_tree_has_what_is_below_it() -> None:
+    cluster = Cluster(
+        [Machine("m", {"cpu": 9})],
+        [
+            Tenant("idle"),
+            Tenant("above", limit={"cpu": 3}),
+            Tenant("a", parent="above", weight=2),
+            Tenant("b", parent="above"),
+        ],
+    )
+    jobs = (Job("one", {"cpu": 1}, tenant="a"), Job("two", {"cpu": 1}, tenant="b"))
+    tenants = picture(cluster, jobs, allocate(cluster, jobs))["tenants"]
+    told = {one["name"]: one for one in tenants}  # type: ignore[attr-defined]
+    assert (told["above"]["tasks"], told["above"]["wants"]) == (3, True)
+    assert told["above"]["stopped_by"] == ["limit of above (cpu)"]
+    assert (told["idle"]["tasks"], told["idle"]["stopped_by"]) == (0, [])
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_final_places_made_smaller_are_an_answer_of_every_level(seed: int) -> None:
     cluster, jobs = drawn(seed)

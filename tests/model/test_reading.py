@@ -56,6 +56,11 @@ def with_machines(text: str) -> str:
     return f"machines: [{{name: a1, capacity: {{cpu: 4}}}}]\n{text}"
 
 
+def test_what_is_called_json_is_called_so_when_it_is_broken() -> None:
+    with pytest.raises(InputError, match=r"f\.json:1:6: this is not JSON: did not find expected"):
+        read([("f.json", '{"a" "b"}')])
+
+
 def test_a_file_means_what_is_written() -> None:
     names = [f"a{n:02}" for n in range(1, 26)]
     capacity = {"cpu": 16, "memory": 64 * 2**30, "gpu": 4}
@@ -186,7 +191,8 @@ machines:
             "f.yaml:1:1: this is an answer of Fairlead's (fairlead.proof/1), no input",
         ),
         ("tenants: [{name: t}]", "f.yaml:1:1: machines: there are no machines"),
-        ("a: [", "f.yaml:2:1: this is not YAML: did not find expected node content"),
+        ("a: [", "f.yaml:2:1: this is not YAML: it ends before all that it opens is closed"),
+        ("a: [b: c: d]", "f.yaml:1:9: this is not YAML: did not find expected ',' or ']'"),
         ("a: b: c", "f.yaml:1:5: this is not YAML: mapping values are not allowed"),
         ("a:\n\t- b", "f.yaml:2:1: this is not YAML: found character that cannot start any token"),
         ("a:\n\t- b", "tabs cannot indent YAML: write spaces"),
@@ -198,7 +204,8 @@ machines:
         ("catalogue: []", "a catalogue is no input: give it by --buy or --catalogue"),
         ("a: > x", "put text that begins with > or | in quotes"),
         ("a: @x", "put text that begins with such a sign in quotes"),
-        ('a: "x', "f.yaml:1:6: this is not YAML: found unexpected end of stream"),
+        ('a: "x', "f.yaml:1:6: this is not YAML: it ends before all that it opens is closed"),
+        ('{"a": "x', "close its brackets and quotes, or give the whole file if it was cut"),
         ("a: x\x00", "f.yaml:1:5: the character '\\x00' cannot stand in YAML or JSON"),
         ("é:\n  \ud800", "f.yaml:2:3: the character '\\ud800' cannot stand in YAML or JSON"),
         ("[" * 100, "f.yaml:1:51: more than 50 levels of lists and mappings within each other"),
@@ -206,7 +213,10 @@ machines:
         ("{a: " * 100000, "more than 50 levels"),
         ("- " * 100000, "more than 50 levels"),
         ("x: &a [*a]", 'f.yaml:1:1: unknown key "x"'),
-        ("machines: &a [*a]", "f.yaml:1:11: machine: a list stands where keys with values should"),
+        ("machines: &a [*a]", "f.yaml:1:11: machine: a list that an alias (*name) puts into"),
+        ("tenants: [{name: t, limit: &l {cpu: *l}}]", "a mapping that an alias (*name) puts into"),
+        ('machines: [{name: "a{1..2}b"}]', '"a{1..2}b" is a range as shells write it; write "a['),
+        ("tenants: [{name: t, GrpTRES: {}}]", 'unknown key "GrpTRES"; did you mean "limit"?'),
         ("? [a]\n: b", "f.yaml:1:3: a list is no key; a key is text"),
         ("machins: []", 'f.yaml:1:1: unknown key "machins"; did you mean "machines"?'),
         ("zzz: []", 'unknown key "zzz"; keys here are machines, tenants, devices, jobs'),
@@ -289,7 +299,10 @@ def test_a_mistaken_machine_has_its_place(entry: str, sentence: str) -> None:
         ("prefer: a", '4:13: job "j", prefer: nothing says how long to wait for what is preferred'),
         ("prefer_for: 30", '4:17: job "j", prefer_for: "30" is not a duration; write the unit'),
         ("tenant: t", '4:13: job "j", tenant: there is no tenant "t"'),
-        ("demand: {cpu: 1}", '4:5: job "j": the key "demand" is written twice; the first has its'),
+        ("demand: {cpu: 1}", '4:5: job "j": the key "demand" is written twice; write it once: the'),
+        ("request: {cpu: 1}", 'unknown key "request"; did you mean "demand"?'),
+        ("partition: p", 'unknown key "partition"; a partition is a label of machines, as in labe'),
+        ("Priority: 3", 'unknown key "Priority"; there are no priorities: a tenant gets by its'),
         (
             "colour: red",
             '4:5: job "j": unknown key "colour"; keys here are name, tenant, demand',

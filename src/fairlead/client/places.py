@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from fairlead.client.errors import UnreachableError
 from fairlead.client.login import Login, find_login
 from fairlead.model.errors import InputError, Mistakes
 
@@ -22,6 +23,9 @@ KEYS = ("url", "token", "ca")
 
 ADDRESS, ADMIN_TOKEN = "address", "admin-token"
 """Files in the state folder of a service on this machine."""
+
+ORIGINAL = "original"
+"""A file in each state folder, made before anything else is: a service was started with it."""
 
 STANDBY_ADDRESS = "standby-address"
 """The first of these, of a service that waits beside another one for its state folder."""
@@ -36,7 +40,9 @@ class Place:
     """A service's address, the token for it, and whose certificates are believed (a file; None:
     those of the system). `said_by`: where the address comes from, for sentences. `others`: of
     services of which one leads at a time; `url` is the first that is asked. `login`: whose JWTs are
-    shown in place of a token."""
+    shown in place of a token. `token_by`: where the token comes from, for sentences. `kept`: the
+    file that names this address as long as the service there was not stopped: one that was killed
+    comes back, perhaps at another address, which stands there then."""
 
     url: str
     token: str | None
@@ -44,6 +50,8 @@ class Place:
     said_by: str
     others: tuple[str, ...] = ()
     login: Login | None = None
+    token_by: str = "FAIRLEAD_TOKEN"
+    kept: Path | None = None
 
     def __repr__(self) -> str:
         return f"Place({self.url!r}, said_by={self.said_by!r})"  # a token is not for tracebacks
@@ -76,7 +84,8 @@ def find_place(
 ) -> Place:
     """The service's place. The nearer source goes first: the arguments, FAIRLEAD_URL and
     FAIRLEAD_TOKEN, the state folder that FAIRLEAD_STATE names, the client's file, the state
-    folder of this user's own service. Raises InputError if nothing names one.
+    folder of this user's own service. Raises InputError if nothing names one, and UnreachableError
+    where a service was started here, and none serves now.
 
     Where no token is given, that of a `fairlead login` at these addresses is shown, renewed when it
     ends, before a token from a file, which is only for the addresses that the same file (or folder)
@@ -94,25 +103,36 @@ def find_place(
     )
     found = next(((each, by) for each, by in candidates if each), None)
     if found is None:
+        none, right = _nowhere(environ, local), "or name one with --url or FAIRLEAD_URL"
+        if (local / ORIGINAL).exists():
+            raise UnreachableError(
+                f"no service serves now: {none}; if it is starting, ask again in a moment, else"
+                f" start it with `fairlead serve`, {right}"
+            )
         raise InputError(
-            f"no service is known: {_nowhere(environ, local)}",
-            "start one with `fairlead serve`, or name one with --url or FAIRLEAD_URL",
+            f"no service is known: {none}", f"start one with `fairlead serve`, {right}"
         )
     said_by = found[1]
     address, *others = (check_url(each.strip(), said_by) for each in found[0].split(","))
-    given = token or environ.get("FAIRLEAD_TOKEN")
+    given, token_by = token or environ.get("FAIRLEAD_TOKEN"), "FAIRLEAD_TOKEN"
     login = None if given else find_login((address, *others), environ)
     if not given and login is None and served and address == served.rstrip("/"):
-        given = _line(local / ADMIN_TOKEN)
+        given, token_by = _line(local / ADMIN_TOKEN), f"{local / ADMIN_TOKEN}"
     by_file = all(_same(each, written.get("url")) for each in (address, *others))
     if not given and login is None and by_file:
-        given = written.get("token")
+        given, token_by = written.get("token"), f"{config_file(environ)}"
     if given and not _TOKEN.fullmatch(given):
         raise InputError("the token holds signs that no token has", "copy it once more")
     believed = ca or environ.get("FAIRLEAD_CA")
     if not believed and by_file:
         believed = written.get("ca")
-    return Place(address, given or None, believed, said_by, tuple(others), login)
+    kept = local / ADDRESS if said_by == f"{local / ADDRESS}" else None
+    return Place(address, given or None, believed, said_by, tuple(others), login, token_by, kept)
+
+
+def read_again(place: Place) -> str:
+    """The address that a service on this machine has by now."""
+    return ((place.kept and _line(place.kept)) or place.url).rstrip("/")
 
 
 def _nowhere(environ: Mapping[str, str], local: Path) -> str:

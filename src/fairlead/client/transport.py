@@ -27,7 +27,7 @@ from fairlead.client.errors import (
 )
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
-from fairlead.client.places import Place, trust
+from fairlead.client.places import ADMIN_TOKEN, Place, read_again, trust
 from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
@@ -54,7 +54,8 @@ class Transport:
 
     `patience`: for how many seconds a request that is safe to repeat is repeated while the
     service does not answer or is busy. Where the very first connection is refused, waiting helps
-    nobody: that is an error at once. Of several addresses the one that leads is asked; while none
+    nobody: that is an error at once, unless the address is that of a service on this machine which
+    nobody stopped. Of several addresses the one that leads is asked; while none
     does, one that follows. `age`: how old the last answer of such a one is, in seconds; None: it
     was the leader's.
     """
@@ -66,7 +67,7 @@ class Transport:
         self.age: float | None = None
         self._addresses = (place.url, *place.others)
         self._settled = not place.others
-        self._met = False
+        self._met = place.kept is not None
         self.closed = False
         self._verify = trust(place)
         self._http = self._client(place.url)
@@ -99,10 +100,13 @@ class Transport:
         if found is not None:
             self._settled = leads
             self._met = True
-            if found != self.place.url:
-                self._http.close()
-                self.place = replace(self.place, url=found)
-                self._http = self._client(found)
+            self._turn_to(found)
+
+    def _turn_to(self, url: str) -> None:
+        if url != self.place.url:
+            self._http.close()
+            self.place = replace(self.place, url=url)
+            self._http = self._client(url)
 
     def _note(self, answer: httpx2.Response) -> None:
         """Sees what the answer is worth."""
@@ -195,6 +199,8 @@ class Transport:
                 if time.monotonic() + pause > until:
                     raise
             time.sleep(pause)
+            if self.place.kept is not None:
+                self._turn_to(read_again(self.place))
             pause = min(LONGEST_PAUSE, 2 * pause)
 
     @contextmanager
@@ -348,9 +354,14 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
             f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
         )
     if status == 401:
-        how = "check FAIRLEAD_TOKEN, or ask for a new one"
+        how = f"it is from {place.token_by}: check it, or ask for a new one"
         if place.token is None:
             how = "none is given: set FAIRLEAD_TOKEN"
+        elif place.token_by.endswith(f"/{ADMIN_TOKEN}"):
+            how = (
+                f"it is from {place.token_by}: where it was revoked, take that file away and start"
+                " the service again, which makes another one"
+            )
         return NotAllowedError(f"{place.url} does not take the token; {how}", status)
     if status == 403:
         return NotAllowedError(text or "this token may not do that", status)

@@ -15,7 +15,7 @@ from fairlead.model.names import compress
 from fairlead.model.report import Tree
 from fairlead.model.shares import JobShare, Level, MachineClass, Placement, TenantShare
 from fairlead.model.words import escaped
-from fairlead.sharing.analysis.explanation import has_all
+from fairlead.sharing.analysis.explanation import chain, has_all
 from fairlead.sharing.analysis.stop_names import ALL, reasons, stop_names
 
 SCHEMA = "fairlead.picture/1"
@@ -54,8 +54,12 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
     kinds = Kinds(allocation.classes, groups)
     why = reasons(cluster, jobs, allocation, kinds)
     own: dict[str, list[JobShare]] = {}
+    tree: dict[str, list[JobShare]] = {}
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
     for job in allocation.jobs:
         own.setdefault(job.tenant, []).append(job)
+        for name in chain(tenants, job.tenant):
+            tree.setdefault(name, []).append(job)
     shown = _choose_tenants(cluster, jobs, own)
     unmet = {job.name for job in jobs if not has_all(allocation, job)}
     return {
@@ -65,7 +69,7 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
         "tasks": allocation.tasks.value,
         "resources": resources,
         "classes": [_class(kinds, group, groups[group.index]) for group in allocation.classes],
-        "tenants": [_tenant(one, own.get(one.name, []), why, unmet) for one in allocation.tenants],
+        "tenants": [_tenant(one, tree.get(one.name, []), why, unmet) for one in allocation.tenants],
         "drawn": list(shown),
         "levels": _levels(allocation, story, kinds),
         "fills": _fills(jobs, allocation, story, shown),
@@ -93,11 +97,11 @@ def _class(kinds: Kinds, group: MachineClass, machines: Sequence[Machine]) -> Tr
 
 
 def _tenant(
-    tenant: TenantShare, own: Sequence[JobShare], why: Mapping[str, str], unmet: Container[str]
+    tenant: TenantShare, jobs: Sequence[JobShare], why: Mapping[str, str], unmet: Container[str]
 ) -> Tree:
-    """A tenant with what stops its own jobs, each reason once and that of most of them first, and
-    whether any wants more."""
-    reasons = Counter(filter(None, (why[job.name] for job in own)))
+    """A tenant with what stops the jobs of it and of those below it, each reason once and that of
+    most of them first, and whether any wants more."""
+    reasons = Counter(filter(None, (why[job.name] for job in jobs)))
     if len(reasons) > 1:
         del reasons[ALL]  # of the others there is something to say
     return {
@@ -105,9 +109,9 @@ def _tenant(
         "parent": tenant.parent,
         "weight": tenant.weight,
         "share": tenant.share,
-        "jobs": len(own),
-        "tasks": sum(job.tasks for job in own),
-        "wants": any(job.name in unmet for job in own),
+        "jobs": len(jobs),
+        "tasks": sum(job.tasks for job in jobs),
+        "wants": any(job.name in unmet for job in jobs),
         "stopped_by": [_cut(each) for each, _ in reasons.most_common()],
     }
 

@@ -34,6 +34,7 @@ _CALLED = {
     "users": "tenants",
     "teams": "tenants",
     "groups": "tenants",
+    "accounts": "tenants",
     "queues": "tenants",
     "workloads": "jobs",
     "resources": "capacity",
@@ -46,10 +47,16 @@ _CALLED = {
     "quota": "limit",
     "cap": "limit",
     "max": "limit",
+    "grptres": "limit",
+    "maxtres": "limit",
+    "fairshare": "weight",
+    "request": "demand",
     "requests": "demand",
+    "gres": "demand",
     "requires": "demand",
     "needs": "demand",
     "count": "tasks",
+    "ntasks": "tasks",
     "replicas": "tasks",
     "parallelism": "tasks",
     "selector": "where",
@@ -57,7 +64,11 @@ _CALLED = {
     "constraint": "where",
     "constraints": "where",
     "whitelist": "machines",
+    "nodelist": "machines",
     "blacklist": "exclude",
+    "account": "tenant",
+    "namespace": "tenant",
+    "walltime": "time_limit",
     "user": "tenant",
     "team": "tenant",
     "queue": "tenant",
@@ -69,6 +80,9 @@ _ELSEWHERE = {
     "limit": "tenants have limits: declare one under tenants:, and name it by tenant:",
     "pool": "tenants have pools: declare one under tenants:, and name it by tenant:",
     "count": 'write a range of names instead, as in name: "a[01-25]"',
+    "partition": "a partition is a label of machines, as in labels: {partition: short}, that jobs"
+    ' ask for, as in where: "partition = short"',
+    "priority": "there are no priorities: a tenant gets by its weight, beside others",
     "catalogue": "a catalogue is no input: give it by --buy or --catalogue, from another folder",
 }
 """Keys that belong to something else, and to what."""
@@ -96,7 +110,8 @@ def example(about: About, allowed: Sequence[str] | None = None) -> str:
 
 def meant(key: str, allowed: Sequence[str]) -> str:
     """A guess at the meaning of a key that has no place here; empty if there is none."""
-    name = _CALLED.get(key.lower().replace("-", "").replace("_", ""))
+    plain = key.lower().replace("-", "").replace("_", "")
+    name = _CALLED.get(plain)
     if name in allowed:
         return f'did you mean "{name}"?'
-    return _ELSEWHERE.get(key, "")
+    return _ELSEWHERE.get(plain, "")

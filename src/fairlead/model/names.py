@@ -16,6 +16,7 @@ MOST_NAMES = 1_000_000
 
 _PLAIN = re.compile(r"[^\s,\[\]\x00-\x1f\x7f-\x9f]+")
 _NUMBERS = re.compile(r"[0-9]+")
+_BRACES = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
 
 
 def machine_name(name: object) -> str:
@@ -34,6 +35,10 @@ def expand(text: str) -> tuple[str, ...]:
     brackets part ranges. Raises InputError."""
     if not isinstance(text, str):
         raise InputError(f"a name is text, not {text!r}", "write it in quotes")
+    if "{" in text and _BRACES.search(text):
+        ours = _BRACES.sub(r"[\1-\2]", text)
+        what = f'"{brief(text)}" is a range as shells write it'
+        raise InputError(what, f'write "{brief(ours)}"')
     if len(text) <= LONGEST_NAME and _PLAIN.fullmatch(text):
         return (text if text.isascii() else plain_name(text),)
     return _expand(text)

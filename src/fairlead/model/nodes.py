@@ -10,7 +10,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
-from fairlead.model.hints import Known
+from fairlead.model.hints import MANY, Known
 from fairlead.model.misplaced_keys import example, meant
 from fairlead.model.names import expand
 
@@ -36,6 +36,7 @@ _FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U001
 _SURROGATES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
+_OPENED = re.compile("flow (sequence|mapping|node)|quoted scalar")
 _RANGE = re.compile(r"[\w.-]\[[0-9]")
 
 # The compiled loader reads 1,500 machines in 0.1 s instead of 0.5 s. Some builds lack it.
@@ -140,6 +141,13 @@ def _syntax(file: str, text: str, error: yaml.MarkedYAMLError) -> Mistake:
     written = lines[line] if line < len(lines) else ""
     before = lines[line - 1] if 0 < line <= len(lines) else ""
     problem = " ".join(part for part in (error.problem, error.context) if part)
+    form = "JSON" if file.endswith(".json") else "YAML"
+    if not "".join([written[column:], *lines[line + 1 :]]).strip() and _OPENED.search(problem):
+        return Mistake(
+            f"this is not {form}: it ends before all that it opens is closed",
+            "close its brackets and quotes, or give the whole file if it was cut",
+            Place(file, line + 1, column + 1),
+        )
     right = "see the line, and the one before it, for a missing quote, bracket, colon or space"
     if "undefined alias" in problem:
         right = "an alias (*name) needs an anchor (&name) before it; put text with a * in quotes"
@@ -156,7 +164,7 @@ def _syntax(file: str, text: str, error: yaml.MarkedYAMLError) -> Mistake:
     elif "mapping values are not allowed" in problem:
         right = "put text that holds a colon and a space in quotes, and check the indentation"
     return Mistake(
-        f"this is not YAML: {problem}",
+        f"this is not {form}: {problem}",
         right,
         Place(file, line + 1, column + 1),
     )
@@ -194,7 +202,7 @@ class Source:
     ) -> dict[str, Node] | None:
         """The values by their keys, `<<` merged in; None with a mistake if it is no mapping."""
         if not isinstance(node, MappingNode) or node.tag != _MAPPING:
-            what = f"{node_in_words(node)} stands where keys with values should"
+            what = f"{_misfit(node)} stands where keys with values should"
             self.wrong(node, about, what, example(about, allowed))
             return None
         self._count(node, len(node.value))
@@ -212,7 +220,7 @@ class Source:
                     key,
                     about,
                     f'the key "{key.value}" is written twice',
-                    f"the first has its value at line {first.line}",
+                    f"write it once: the first has its value at line {first.line}",
                 )
             elif self._text_tag(key, about) is not None:
                 if allowed is not None and key.value not in allowed:
@@ -252,9 +260,7 @@ class Source:
     def sequence(self, node: Node, about: About) -> list[Node] | None:
         """The items; None with a mistake if it is no list."""
         if not isinstance(node, SequenceNode) or node.tag != _SEQUENCE:
-            self.wrong(
-                node, about, f"{node_in_words(node)} stands where a list should", example(about)
-            )
+            self.wrong(node, about, f"{_misfit(node)} stands where a list should", example(about))
             return None
         self._count(node, len(node.value))
         items: list[Node] = node.value
@@ -263,7 +269,7 @@ class Source:
     def text(self, node: Node, about: About) -> str | None:
         """The text of a scalar as written; None with a mistake if it is something else."""
         if not isinstance(node, ScalarNode):
-            what = f"{node_in_words(node)} stands where a text or number should"
+            what = f"{_misfit(node)} stands where a text or number should"
             self.wrong(node, about, what, example(about))
             return None
         tag = self._text_tag(node, about)
@@ -342,6 +348,30 @@ def _item(node: SequenceNode, step: str | int) -> Node:
             except InputError:  # it is no range, so it is not the one
                 continue
     return node
+
+
+def _misfit(node: Node) -> str:
+    """What stands where something else should, in words."""
+    if not _holds_itself(node):
+        return node_in_words(node)
+    return f"{node_in_words(node)} that an alias (*name) puts into itself"
+
+
+def _holds_itself(node: Node) -> bool:
+    """Whether the node is among the nearest that it holds."""
+    waiting: list[Node] = [node]
+    seen: set[int] = set()
+    while waiting and len(seen) < MANY:
+        one = waiting.pop()
+        below = one.value if isinstance(one, SequenceNode | MappingNode) else []
+        for each in below:
+            for part in each if isinstance(each, tuple) else (each,):
+                if part is node:
+                    return True
+                if id(part) not in seen:
+                    seen.add(id(part))
+                    waiting.append(part)
+    return False
 
 
 def is_null(node: Node) -> bool:

@@ -53,6 +53,11 @@ def read_parts(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ..
     return Cluster(reader.machines, reader.tenants, reader.devices), tuple(reader.jobs)
 
 
+def places(texts: Sequence[tuple[str, str]]) -> Callable[[About], Place | None]:
+    """Where in texts that were read that stands which something is said about."""
+    return _everything(texts).place
+
+
 def read_submission(
     texts: Sequence[tuple[str, str]],
 ) -> tuple[tuple[Job, ...], Callable[[About], Place | None]]:

@@ -185,7 +185,7 @@ def test_what_is_no_proof_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFix
     file = tmp_path / "proof.json"
     file.write_bytes(b"\xff\xfe")
     assert main(["verify", str(EXAMPLES / "pools"), str(file)]) == Exit.BAD_INPUT
-    assert "is not UTF-8 text" in capsys.readouterr().err
+    assert "the file is not UTF-8: byte 0xff" in capsys.readouterr().err
 
 
 def test_a_proof_that_cannot_be_written_leaves_nothing_behind(

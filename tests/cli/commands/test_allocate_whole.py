@@ -82,3 +82,18 @@ def test_a_command_that_shares_no_whole_tasks_says_so(
 ) -> None:
     assert main(["explain", "a", figure_3, "--policy", "cdrf-lottery"]) == Exit.BAD_INPUT
     assert "is a mechanism for whole tasks, which this cannot use" in capsys.readouterr().err
+
+
+def test_parts_that_are_no_pieces_are_refused_with_their_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(
+        "machines: [{name: m, capacity: {gpu: 4}}]\ndevices: [gpu]\n"
+        "jobs:\n  - {name: j, demand: {gpu: 1.5}, tasks: 2}\n"
+    )
+    assert main(["allocate", str(file), "--tasks", "whole"]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err == (
+        f'error: {file}:4:29: job "j", demand, gpu: a task asks for 1.5, and gpu comes in pieces;'
+        " a task takes a part of one, or whole ones\n"
+    )

@@ -509,9 +509,25 @@ def test_a_revoked_token_is_good_for_nothing(
     assert shell.good("token", "revoke", "gone") == "gone: revoked\n"
     monkeypatch.setenv("FAIRLEAD_TOKEN", made["token"])
     until(lambda: shell("jobs")[0] == Exit.NOT_ALLOWED)
-    assert "does not take the token; check FAIRLEAD_TOKEN" in shell.refused(
+    assert "does not take the token; it is from FAIRLEAD_TOKEN: check it" in shell.refused(
         "jobs", code=Exit.NOT_ALLOWED
     )
+
+
+def test_nobody_locks_himself_out_by_chance(
+    shell: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "admin is the token that this command asks with; make another one" in shell.refused(
+        "token", "revoke", "admin"
+    )
+    other = shell.json("token", "create", "other", "--role", "admin")["token"]
+    monkeypatch.setenv("FAIRLEAD_TOKEN", other)
+    assert "other is the token that this command asks with" in shell.refused(
+        "token", "revoke", "other"
+    )
+    assert shell.good("token", "revoke", "other", "--lock-out") == "other: revoked\n"
+    monkeypatch.delenv("FAIRLEAD_TOKEN")
+    assert column(shell.good("token", "list"), "token") == ["admin"]
 
 
 def test_without_a_token_the_sentence_says_where_one_goes(

@@ -88,7 +88,7 @@ def test_parts_that_cannot_be_counted_are_refused_by_all_rules(rule: str) -> Non
     right = "parts of gpu that do not divide each other: b asks for 0.3 and a asks for 0.5"
     with pytest.raises(InputError, match=right):
         shared(cluster, jobs, rule)
-    with pytest.raises(InputError, match=r"job a asks for 1\.5 gpu, which comes in pieces"):
+    with pytest.raises(InputError, match=r'job "a", demand, gpu: a task asks for 1\.5, and gpu'):
         shared(cluster, [Job("a", {"gpu": "1.5"}, tasks=2)], rule)
 
 

@@ -29,12 +29,18 @@ def run(args: argparse.Namespace) -> int:
     """Sees that the service answers, says where, and opens its page."""
     import webbrowser
 
+    from fairlead.client.errors import ServiceError
+
     with service_of(args) as service:
         service.version()
-        address, token = f"{service.place.url}/", service.place.token
-    say([address])
-    if (file := _file_with(token)) is not None:
-        complain(f"sign in with the token that is in {file}")
+        address, file = f"{service.place.url}/", _file_with(service.place.token)
+        say([address])
+        if file is not None:
+            try:
+                service.me()
+                complain(f"sign in with the token that is in {file}")
+            except ServiceError as error:
+                complain(str(error))
     if not args.print and not webbrowser.open(address):
         complain("no browser could be opened; open the address in one")
     return 0

@@ -14,6 +14,8 @@ from fairlead.garbage import keep_all, not_collecting
 from fairlead.model.errors import InputError, OutputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairlead.cli.serving.plan import Plan
 
 EPILOG = """\
@@ -192,7 +194,8 @@ def detach(plan: Plan, words: list[str]) -> int:
     try:
         try:
             plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-            address.unlink(missing_ok=True)
+            # That of a service that was killed stays: by it clients know that it was not stopped.
+            before = _version(address)
             with log.open("ab") as out, holding():
                 start = out.tell()
                 process = subprocess.Popen(
@@ -207,7 +210,7 @@ def detach(plan: Plan, words: list[str]) -> int:
         begun, told = time.monotonic(), not sys.stderr.isatty()
         until = begun + START_PATIENCE
         lines = ServiceLog(log, start)
-        while not address.exists():
+        while _version(address) in (None, before):
             lines.show_news()
             if not told and time.monotonic() > begun + SILENT:
                 told = True
@@ -238,3 +241,12 @@ def detach(plan: Plan, words: list[str]) -> int:
         ]
     )
     return 0
+
+
+def _version(file: Path) -> tuple[int, int] | None:
+    """Another one once the file was written anew; None if it is not there."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns

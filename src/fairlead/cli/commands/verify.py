@@ -56,14 +56,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _text(file: str) -> str:
-    from pathlib import Path
+    from dataclasses import replace
 
-    from fairlead.files import unreadable
+    from fairlead.files import text_of
 
     right = "give the file that `fairlead allocate --proof` wrote, after the input"
     try:
-        return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(unreadable(file, error).what, right) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"the proof {file} is not UTF-8 text", right) from error
+        return text_of(file)
+    except InputError as error:
+        raise InputError(replace(error.mistakes[0], right=right)) from error

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -86,6 +88,25 @@ def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
     from fairlead.files import load
 
     return load(*files)
+
+
+@contextmanager
+def placing(files: Sequence[str]) -> Iterator[None]:
+    """Adds the places in the files to mistakes that are found when what they describe is shared.
+    The standard input cannot be read again: what came from it has none."""
+    try:
+        yield
+    except InputError as error:
+        from fairlead.files import STANDARD_INPUT, texts
+        from fairlead.model.reading import places
+
+        if STANDARD_INPUT in files or not any(each.about for each in error.mistakes):
+            raise
+        place = places(texts(files))
+        raise InputError(
+            replace(each, place=each.place or (place(each.about) if each.about else None))
+            for each in error.mistakes
+        ) from error
 
 
 def read_jobs(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:

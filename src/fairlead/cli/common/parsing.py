@@ -27,7 +27,20 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloaded in the library
         """As in the library; keeps the words, for what it says of a mistake."""
         self._words = sys.argv[1:] if args is None else args
+        self._refuse_twice()
         return super().parse_known_args(args, namespace)
+
+    def _refuse_twice(self) -> None:
+        """The library takes the last value of an option that is given twice, and says nothing."""
+        seen = set()
+        for word in takewhile("--".__ne__, self._words):
+            action = self._option_string_actions.get(word.partition("=")[0])
+            if not isinstance(action, argparse._StoreAction):  # noqa: SLF001  (there is no public name)
+                continue
+            if action.dest in seen:
+                name = action.option_strings[-1]
+                raise InputError(f"{self.prog}: {name} is given twice", "give it once")
+            seen.add(action.dest)
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError: nothing is printed from here."""

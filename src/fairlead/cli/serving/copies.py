@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairlead.client.places import ORIGINAL
 from fairlead.model.errors import InputError, OutputError
 from fairlead.whole_file import write_private
 
-MARK = "original"
-"""The file in the state folder that holds its own number in the file system: a copy of it has
-another one."""
-
 
 def check_original(state: Path, is_moved: bool) -> None:
-    """Raises InputError where the state folder is a copy of another one, unless an operator has
+    """Raises InputError where the state folder is a copy of another one, whose file `original` has
+    another number in the file system than the one that it holds, unless an operator has
     said that it `is_moved`: nothing goes on with the original. Nothing has changed then.
 
     Two services with one folder's records would stop each other's tasks, and start what waits in
     both journals twice."""
-    file = state / MARK
+    file = state / ORIGINAL
     try:
         said = file.read_text(encoding="ascii").strip() if file.exists() else ""
         if said and int(said) == file.stat().st_ino:

@@ -8,15 +8,13 @@ import { amount, readable, share } from "./numbers.js";
 const WIDTH = 420;
 const FEW = 40;
 
+/** @typedef {{tenant: import("./picture.js").Tenant, depth: number, most: number}} Row most: the share that the longest bar among its siblings stands for */
+
 /**
  * @param {import("./picture.js").Picture} picture
  * @param {Map<string | null, string>} paint
  */
 export function fairShares(picture, paint) {
-  const most = readable(
-    picture.tenants.map((tenant) => tenant.share),
-    picture.tenants.filter(({ wants }) => wants).map((tenant) => tenant.share),
-  ) || 1;
   const all = inTree(picture);
   const body = html("tbody", {}, ...all.slice(0, FEW).map(row));
   const more = html(
@@ -30,14 +28,14 @@ export function fairShares(picture, paint) {
     `Show ${all.length - FEW} more`,
   );
 
-  /** @param {{tenant: import("./picture.js").Tenant, depth: number}} each */
-  function row({ tenant, depth }) {
+  /** @param {Row} each */
+  function row({ tenant, depth, most }) {
     const fill = paint.get(tenant.name) ?? paint.get(null);
     return html(
       "tr",
       {},
       html("th", { scope: "row", class: `tenant depth-${Math.min(depth, 4)}` }, swatch(fill), tenant.name),
-      html("td", { class: "bar" }, bar(tenant, most, fill)),
+      html("td", { class: "bar" }, bar(tenant, depth, most, fill)),
       html("td", { class: "number" }, share(tenant.share)),
       html("td", { class: "number" }, amount(tenant.weight)),
       html("td", { class: "number" }, amount(tenant.tasks)),
@@ -51,7 +49,7 @@ export function fairShares(picture, paint) {
     html(
       "p",
       { class: "soft" },
-      `Policy ${picture.policy}, ${picture.tasks} tasks${picture.exact ? ", exact and proved" : ""}. A share is divided by the tenant's weight.${picture.tenants.some((tenant) => tenant.share > most) ? " Bars that are cut are longer." : ""}`,
+      `Policy ${picture.policy}, ${picture.tasks} tasks${picture.exact ? ", exact and proved" : ""}. A share is divided by the tenant's weight.${all.some(({ depth }) => depth) ? " Bars compare siblings: below a tenant they have a scale of their own." : ""}${all.some(({ tenant, most }) => tenant.share > most) ? " Bars that are cut are longer." : ""}`,
     ),
     html(
       "div",
@@ -73,20 +71,22 @@ export function fairShares(picture, paint) {
 
 /**
  * @param {import("./picture.js").Tenant} tenant
+ * @param {number} depth
  * @param {number} most
  * @param {string | undefined} fill
  */
-function bar(tenant, most, fill) {
+function bar(tenant, depth, most, fill) {
   return svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": `${tenant.name} has share ${share(tenant.share)}` },
+    { class: `depth-${Math.min(depth, 4)}`, viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": `${tenant.name} has share ${share(tenant.share)}` },
     svg("rect", { y: 6, width: (WIDTH * Math.min(tenant.share, most)) / most, height: 14, rx: 2, fill }),
     tenant.share > most ? svg("path", { d: `M${WIDTH - 16} 4l-5 18h5l5-18z`, class: "cut" }) : null,
   );
 }
 
 /**
- * Tenants with their depth, parents before children: who wants more first, then who has less.
+ * Tenants with their depth, parents before children: who wants more first, then who has less. Weights are among
+ * siblings, and so are shares, which are divided by them: each siblings' bars have a scale of their own.
  * @param {import("./picture.js").Picture} picture
  */
 function inTree(picture) {
@@ -95,15 +95,19 @@ function inTree(picture) {
   for (const tenant of picture.tenants) {
     below.set(tenant.parent, [...(below.get(tenant.parent) ?? []), tenant]);
   }
-  /** @type {{tenant: import("./picture.js").Tenant, depth: number}[]} */
+  /** @type {Row[]} */
   const found = [];
   /** @param {string | null} parent @param {number} depth */
   function walk(parent, depth) {
     const here = [...(below.get(parent) ?? [])].sort(
       (a, b) => Number(b.wants) - Number(a.wants) || a.share - b.share,
     );
+    const most = readable(
+      here.map((tenant) => tenant.share),
+      here.filter(({ wants }) => wants).map((tenant) => tenant.share),
+    ) || 1;
     for (const tenant of here) {
-      found.push({ tenant, depth });
+      found.push({ tenant, depth, most });
       walk(tenant.name, depth + 1);
     }
   }

@@ -194,7 +194,10 @@ def _tokens(view: ServiceView) -> dict[str, TokenRecord]:
 
 
 def _why_none(view: ServiceView) -> str:
-    return view.trouble or "the service has not begun"
+    return (
+        view.trouble
+        or "the service has not begun, or the last one was revoked (then start it again)"
+    )
 
 
 def may_see(view: ServiceView, caller: Caller, tenant: str | None) -> bool:

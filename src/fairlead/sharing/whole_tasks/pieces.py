@@ -25,8 +25,9 @@ def in_pieces(resource: str, needs: Mapping[str, Fraction], several: bool) -> di
     for name, need in needs.items():
         if need > 1 and need.denominator > 1:
             raise InputError(
-                f"job {name} asks for {float(need):.6g} {resource}, which comes in pieces",
+                f"a task asks for {float(need):.6g}, and {resource} comes in pieces",
                 "a task takes a part of one, or whole ones",
+                about=("job", name, "demand", resource),
             )
     parts = sorted({need for need in needs.values() if 0 < need < 1})
     if not parts or not several:

@@ -48,7 +48,7 @@ export function now(page) {
     "Tenants with what they hold and what is fair, who is short first",
     [
       { name: "tenant", kind: "tenant", cell: (row) => named(row), key: ({ name, depth, below, open, tree }) => `${depth} ${below} ${open} ${tree} ${name}` },
-      { name: "", label: "held, fair and asked for, drawn", kind: "bar", cell: bar, key: (row) => places(row).join(" ") },
+      { name: "", label: "held, fair and asked for, drawn", kind: "bar", cell: bar, key: (row) => `${row.depth} ${places(row).join(" ")}` },
       { name: "held", kind: "number", cell: (row) => share(row.share) },
       { name: "fair", kind: "number", cell: (row) => share(row.fair) },
       { name: "short of", kind: "number", cell: (row) => short(row) },
@@ -108,7 +108,7 @@ export function now(page) {
       html(
         "p",
         { class: "legend soft" },
-        "Bar: held (cut where it is far longer). Line: exact fair share. Notch: guaranteed, in whole tasks. Hatched: asked for. Red: short of. Shares are divided by weights.",
+        "Bar: held (cut where it is far longer). Line: exact fair share. Notch: guaranteed, in whole tasks. Hatched: asked for. Red: short of. Shares are divided by weights. Bars compare siblings: below a tenant they have a scale of their own.",
       ),
       shown.element,
       remark,
@@ -219,12 +219,12 @@ function rowsOf(found, turned) {
     return found;
   };
   const tree = found.tenants.some(({ parent }) => parent);
-  const most = widest([...found.tenants, ...own]);
   /** @type {Row[]} */
   const rows = [];
   /** @param {Held[]} some @param {number} depth */
   function walk(some, depth) {
     const keyed = some.map((each) => ({ each, key: each.parent === undefined ? mineOnly(each) : rank(each) }));
+    const most = widest(some); // shares are divided by weights, which are among siblings
     keyed.sort((a, b) => compared(a.key, b.key) || (a.each.name < b.each.name ? -1 : 1));
     for (const { each } of keyed) {
       const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
@@ -325,7 +325,7 @@ function bar(row) {
   };
   return svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    { class: `depth-${Math.min(row.depth, 4)}`, viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { y: 6, width: asked ?? 0, height: 14, fill: "url(#hatch)" }),
     svg("rect", { y: 6, width: held ?? 0, height: 14, fill: paints([row.name]).paint.get(row.name) }),
     owed !== null && owed > (held ?? 0) ? svg("rect", { x: held ?? 0, y: 6, width: owed - (held ?? 0), height: 14, class: "missing" }) : null,

@@ -32,8 +32,7 @@ export function whatIf(page) {
       html("div", { class: "beside" }, form.element, form.answer),
     ),
     async read(signal) {
-      await form.load(signal);
-      loading.hidden = true;
+      await form.load(signal).finally(() => loading.remove());
       if (!asked) {
         asked = true; // whoever comes by a link to a change wants to see what it does
         await form.ask();

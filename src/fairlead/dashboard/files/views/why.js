@@ -35,7 +35,8 @@ export function why(page) {
     spellcheck: "false",
     oninput: () => page.again(),
   });
-  const answer = html("div", { class: "found", "aria-live": "polite" }, name ? html("p", { class: "soft" }, "Looking for what keeps it …") : null);
+  const looking = name ? html("p", { class: "soft" }, "Looking for what keeps it …") : null;
+  const answer = html("div", { class: "found", "aria-live": "polite" }, looking);
   const trial = html("section", { class: "trial", hidden: true });
   /** @type {ReturnType<typeof tryForm> | null} */
   let form = null;
@@ -77,7 +78,7 @@ export function why(page) {
         offered.show(found.jobs, typed ? "No job that waits is called so." : "No job waits.");
       }
       if (!name) return AGAIN;
-      const found = await read(address("jobs", name, "why"), {}, signal);
+      const found = await read(address("jobs", name, "why"), {}, signal).finally(() => looking?.remove());
       renew(answer, ...told(found));
       if (!form && found.tasks.waiting) {
         const tenants = [found.tenant, ...found.holders.map((/** @type {Holder} */ each) => each.tenant)];
