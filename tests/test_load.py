@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
 
 def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LARGEST", 2**20)
-    sentence = "/dev/zero has more than 1 MiB, which is the most that is read; give a file that"
+    sentence = "/dev/zero has more than 1 MiB, which is the most that is read; check its name"
     assert refused("/dev/zero")[0].startswith(sentence)
     monkeypatch.setattr("sys.stdin", Standard(b" " * (2**20 + 1)))
     assert refused("-")[0].startswith("<stdin> has more than 1 MiB")

@@ -117,7 +117,7 @@ def text_of(file: str) -> str:
     if len(raw) > LARGEST:
         raise InputError(
             f"{_called(file)} has more than {LARGEST >> 20} MiB, which is the most that is read",
-            "give a file that describes machines, tenants or jobs",
+            "check its name, or part it into several",
         )
     try:
         return raw.decode("utf-8-sig")

@@ -77,8 +77,9 @@ def serving(folder: Path, *words: str) -> Iterator[Served]:
     """A service, on any free port if none is said, up and running; killed at the end if it is
     still there."""
     state = folder / "state"
-    anywhere = () if "--listen" in words else ("--listen", "127.0.0.1:0")
-    process = start(folder, *anywhere, "--state", str(state), *words)
+    unsaid = {"--listen": "127.0.0.1:0", "--state": str(state)}
+    given = [word for item in unsaid.items() if item[0] not in words for word in item]
+    process = start(folder, *given, *words)
     assert process.stdout is not None
     try:
         said: list[str] = []

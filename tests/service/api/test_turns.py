@@ -12,6 +12,7 @@ import pytest
 from fairlead.service.api.neighbours import turns
 from fairlead.service.api.neighbours.places import Owners
 from fairlead.service.api.neighbours.turns import Turns
+from fairlead.service.api.routes import jobs
 from fairlead.service.api.routes.jobs import (
     Row,
     encode_cancelled,
@@ -216,12 +217,39 @@ ROWS = (
 )
 
 
+@pytest.fixture(params=[1, 200])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are written one by one, and together."""
+    monkeypatch.setattr(jobs, "PART", request.param)
+
+
+def test_others_have_turns_while_many_rows_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PART", 1)
+
+    async def played() -> None:
+        others: list[int] = []
+
+        async def ask() -> None:
+            while True:
+                others.append(1)
+                await asyncio.sleep(0)
+
+        asking = asyncio.create_task(ask())
+        await encode_page(ROWS * 10, None)
+        asking.cancel()
+        assert len(others) == 2 * 10 - 1  # between each two
+
+    run(played())
+
+
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("after", [None, "17"])
 def test_a_page_of_jobs_is_written_as_its_model_would_write_it(after: str | None) -> None:
     page = Jobs(jobs=[to_wire(row) for row in ROWS], next=after)
-    assert encode_page(ROWS, after) == page.model_dump_json().encode()
+    assert asyncio.run(encode_page(ROWS, after)) == page.model_dump_json().encode()
 
 
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("again", [False, True])
 def test_what_became_of_a_change_is_written_as_its_model_would_write_it(again: bool) -> None:
     said = (Warned("b", 'no machine has "ü"'),)
@@ -232,11 +260,12 @@ def test_what_became_of_a_change_is_written_as_its_model_would_write_it(again: b
         forgotten=["c"],
     )
     accepted = SubmittedJobs((1, 2, 3), ("a", "b", "c"), again=again, warnings=said)
-    assert encode_submitted(ROWS, accepted, ["c"]) == submitted.model_dump_json().encode()
+    found = asyncio.run(encode_submitted(ROWS, accepted, ["c"]))
+    assert found == submitted.model_dump_json().encode()
     cancelled = Cancelled(
         jobs=[CancelledJob(**to_wire(row).model_dump(), changed=row.id == 2) for row in ROWS]
     )
-    assert encode_cancelled(ROWS, {2}) == cancelled.model_dump_json().encode()
+    assert asyncio.run(encode_cancelled(ROWS, {2})) == cancelled.model_dump_json().encode()
 
 
 def test_what_is_read_for_a_moment_wakes_nobody_while_the_loop_waits() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli.serving.signin import read_sign_in
-from fairlead.files import unreadable
+from fairlead.files import text_of
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.quantity import exact
@@ -74,12 +74,7 @@ class Configured:
 
 def read_config(path: Path) -> Configured:
     """Reads the file. Raises InputError with every mistake in it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(unreadable(str(path), error)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
+    text = text_of(str(path))
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}

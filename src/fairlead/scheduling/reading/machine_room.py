@@ -117,8 +117,8 @@ def standing(core: Core, slot: int, m: int, jobs: list[int]) -> object:
     first = (state.job["seq"][jobs] < state.job["seq"][slot]).tolist()
     waits = (state.job["waiting"][jobs] > 0).tolist()
     demand = map(tuple, state.demand[jobs].tolist())
-    there = np.unique(state.task["job"][rows.tasks_on(state, m)])
-    alone = there[state.job["spread"][there] > 0]  # no other task of these goes there
+    there = state.task["job"][rows.tasks_on(state, m)]
+    alone = np.sort(there[state.job["spread"][there] > 0])  # no other task of these goes there
     return (
         int(state.machine["reserved"][m]),
         alone.tobytes(),

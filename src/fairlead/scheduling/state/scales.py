@@ -73,6 +73,14 @@ class Classes:
         needs = self.parting(needs)
         keys = [row.tobytes() for row in needs]
         new = [i for i, key in enumerate(keys) if key not in self._having]
+        if new:
+            self._look_up(needs, keys, new)
+        return np.array([self._having[key] for key in keys], np.int64).reshape(
+            len(keys), len(self.kinds[0])
+        )
+
+    def _look_up(self, needs: Words, keys: list[bytes], new: list[int]) -> None:
+        """Keeps the same of these rows, under their keys."""
         by_kind, begins = self._by_kind
         count, lacking = self.count[by_kind], ~self.terms[by_kind]
         step = max(1, AT_ONCE // max(1, lacking.size))
@@ -81,9 +89,6 @@ class Classes:
             able = (needs[part, None, :] & lacking == 0).all(axis=2)
             found = np.add.reduceat(able * count, begins, axis=1)
             self._having.update(zip((keys[i] for i in part), found, strict=True))
-        return np.array([self._having[key] for key in keys], np.int64).reshape(
-            len(keys), len(self.kinds[0])
-        )
 
     def with_term(self, state: State, term: int) -> Classes | None:
         """The classes, now that there is a new term: the same ones, each of which has it or not;

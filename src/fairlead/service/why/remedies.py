@@ -34,6 +34,8 @@ from fairlead.service.why.trial import Trials
 
 MOST_ENDS = 4
 """So many machines are tried on which tasks would have to end, and so many kinds of machines."""
+COMPARED = 4 * MOST_ENDS
+"""So many are compared, to try different ones."""
 COPIES = 500_000
 """Jobs, times trials, at most: a copy of a core with 100,000 jobs takes a tenth of a second."""
 MOST_TRIALS = 40
@@ -97,7 +99,7 @@ def _ends(trials: Trials, why: Why) -> Iterator[Change]:
     if not found:
         return
     if wanted == 1:
-        for ends in islice(differing(trials.core, trials.slot, found), MOST_ENDS):
+        for ends in islice(differing(trials.core, trials.slot, found[:COMPARED]), MOST_ENDS):
             starts = trials.happen(_ended(trials.core, ends.tasks))
             if starts:
                 fewest = len(ends.tasks)
