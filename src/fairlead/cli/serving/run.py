@@ -16,6 +16,7 @@ from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.copies import check_original
+from fairlead.cli.serving.full_disk import FullDisk, is_full
 from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.plan import Plan, listening
 from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
@@ -59,6 +60,7 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
     check_original(plan.state, plan.state_is_moved)
     voice, overtaken = Voice(plan.log), False
     waiting = Troubles(voice.say_trouble)
+    full = FullDisk(plan.state, lambda why: complain(f"{WARNING}{why}"))
 
     def listens() -> None:
         started()
@@ -70,7 +72,12 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
             begun: list[str] = []
             try:
                 code = _serve(plan, voice, begun, listens)
-            except (JournalError, EngineError) as error:
+            except (JournalError, EngineError, OutputError, OSError) as error:
+                if not begun and is_full(error, plan.state):
+                    full.wait()
+                    continue
+                if not isinstance(error, JournalError | EngineError):
+                    raise
                 lasting = isinstance(error, CorruptJournalError | VersionJournalError)
                 if overtaken and not begun and not lasting:
                     waiting.look(Away.because_of(error), voice.clock())

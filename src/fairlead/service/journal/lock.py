@@ -44,8 +44,12 @@ class Lock:
             raise TakenJournalError(f"{taken}{named}: stop that one first") from error
         self._held = _key(os.fstat(self._file))
         _held.add(self._held)
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
+        try:
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
+        except OSError as error:
+            self.release()
+            raise JournalError(f"{path} cannot be written: {error.strerror}") from error
 
     def release(self) -> None:
         if self._file >= 0:
