@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from fairlead.service.api.neighbours import turns
-from fairlead.service.api.neighbours.places import Owners
-from fairlead.service.api.neighbours.turns import Turns
-from fairlead.service.api.routes import jobs
-from fairlead.service.api.routes.jobs import (
+from fairlead.service.api import job_rows
+from fairlead.service.api.job_rows import (
     Row,
     encode_cancelled,
     encode_page,
     encode_submitted,
     to_wire,
 )
+from fairlead.service.api.neighbours import turns
+from fairlead.service.api.neighbours.places import Owners
+from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.mailbox import Mailbox
 from fairlead.service.requests import SubmittedJobs, Warned
 from fairlead.wire.jobs import Cancelled, CancelledJob, Jobs, SubmissionWarning, Submitted
@@ -220,11 +220,11 @@ ROWS = (
 @pytest.fixture(params=[1, 200])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are written one by one, and together."""
-    monkeypatch.setattr(jobs, "PART", request.param)
+    monkeypatch.setattr(job_rows, "PART", request.param)
 
 
 def test_others_have_turns_while_many_rows_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(job_rows, "PART", 1)
 
     async def played() -> None:
         others: list[int] = []
