@@ -133,18 +133,6 @@ def test_who_is_alone_does_not_rest_and_who_has_rivals_rests_as_long_as_he_took(
     run(played())
 
 
-def test_who_asked_little_of_late_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "SPARED", 1000.0)
-
-    async def played() -> None:
-        stage = Stage(20.0)
-        await stage.work("quiet", 1)
-        await stage.work("loud", 5)  # each rest would be longer than a test may take together
-        assert stage.order == ["quiet", *["loud"] * 5]
-
-    run(played())
-
-
 def test_what_is_cancelled_while_it_waits_hears_of_it_and_others_go_on() -> None:
     async def played() -> None:
         stage, heard, begun = Stage(), [], asyncio.Event()

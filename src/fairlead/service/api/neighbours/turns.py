@@ -17,14 +17,9 @@ from types import coroutine
 from typing import Any
 
 RIVALS = 1.0
-"""Seconds for which an owner who had a turn is thought to come again: so long all others rest for
-as long as their stretches took, and leave half of the processor to what he may have going on in
+"""Seconds for which an owner who had a turn is thought to come again: so long all others rest after
+each stretch for as long as it took, and leave half of the processor to what he may have going on in
 other threads (the loop, a reason that is computed)."""
-
-SPARED = 0.005
-"""Seconds of stretches that an owner has before he rests for them, and again once he asked nothing
-for as long: who asks now and then leaves others enough, and his next request is not to wait for the
-one before."""
 
 MOST = 10_000
 """Owners whose times are kept; of more, those are forgotten who are behind nobody."""
@@ -49,7 +44,6 @@ class Turns:
         self._time = 0.0  # the same, of the stretch that began last
         self._last, self._rest = "", 0  # who had the last turn; rounds until he may have the next
         self._until = 0.0  # when he may
-        self._rested: dict[str, float] = {}  # by owner: when he has rested for all of his stretches
         self._last_at = self._alone_at = -RIVALS  # when he had it; when he is alone again
         self._resting: asyncio.TimerHandle | None = None
         self._taken = False  # a stretch had one of the last rounds of the event loop
@@ -143,12 +137,7 @@ class Turns:
 
     def _spend(self, owner: str, seconds: float) -> None:
         self._had[owner] = max(self._time, self._had.get(owner, 0.0)) + seconds
-        self._until = now = asyncio.get_running_loop().time()
-        if now < self._alone_at:
-            idle = now - seconds - SPARED
-            rested = self._rested[owner] = max(self._rested.get(owner, idle), idle) + 2 * seconds
-            self._until = max(now, rested)
+        now = asyncio.get_running_loop().time()
+        self._until = now + seconds if now < self._alone_at else now
         if len(self._had) > MOST:
             self._had = {name: at for name, at in self._had.items() if at > self._time}
-        if len(self._rested) > MOST:
-            self._rested = {name: at for name, at in self._rested.items() if at > now}
