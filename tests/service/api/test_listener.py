@@ -14,16 +14,8 @@ from itertools import count
 
 import pytest
 
-from fairlead.service.api.neighbours.heads import RECORD_BYTES, Heads
-from fairlead.service.api.neighbours.listener import (
-    AT_ONCE,
-    LEAST,
-    PACE,
-    RESERVE,
-    SAID_AGAIN,
-    SHARE,
-    Listener,
-)
+from fairlead.service.api.neighbours.door import RESERVE
+from fairlead.service.api.neighbours.listener import AT_ONCE, PACE, SAID_AGAIN, Listener
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
