@@ -14,6 +14,7 @@ from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel
 from fairlead.service.kernels import system
 from fairlead.service.kernels.heads import (
     HALF,
+    NONE,
     WHOLE,
     add,
     begin_hash,
@@ -51,27 +52,48 @@ TICK = 1.0
 """Seconds after which it is looked who is too slow."""
 
 
+KEY_BYTES = 16
+"""Of the secret with which marks are made."""
+
+PEER_BYTES = 28
+"""Of an address with its port, of IPv6."""
+
+
+class Limits(NamedTuple):
+    """Whether TLS is spoken, how many bytes a connection may say before it can be answered in any
+    case, and how many may be there: who wait, the same of one address, in the line of an owner, in
+    that of an address, in all lines (more only where theirs is empty). `descriptors`: below the
+    first one that is for the service itself; `seconds` that one may wait."""
+
+    tls: bool
+    head_bytes: int
+    waiting: int
+    each: int
+    owned: int
+    strange: int
+    together: int
+    descriptors: int
+    seconds: float
+
 
 class Door(NamedTuple):
-    """What the door works on. Its numbers: the listening socket, what watches it and those who
-    wait, and the pipe where who can be answered is told of; whether TLS is spoken; how many may
-    wait of one address, how many may be in a line (of an owner, of an address) and in all together,
-    the first descriptor that is for the service itself, and for how many seconds one may wait.
-
-    Its arrays: those who wait (`numbers`, -1: nobody; from where, since when), marks that are known
-    to be somebody's (and whose), marks that are wrong, how many were put into each line ever and
-    how many were taken out of it, and room for what is read. Of each but `taken` and the marks the
-    door alone writes."""
+    """What the door works on: the listening socket, what watches it and those who wait, the pipe
+    where it tells of who can be answered, its limits, and arrays: those who wait (`numbers`, -1:
+    nobody; from where, since when), marks that are known to be somebody's (and whose), marks that
+    are wrong, how many were put into each line ever and how many were taken out, and room for what
+    is read. The marks, their owners, `taken` and `ended` are others' to write, all else its own."""
 
     listening: Any
     epoll: Any
     pipe: Any
     tls: Any
+    head_bytes: Any
+    waiting: Any
     each: Any
     owned: Any
     strange: Any
     together: Any
-    limit: Any
+    descriptors: Any
     seconds: Any
     key: Any
     numbers: Any
@@ -85,7 +107,35 @@ class Door(NamedTuple):
     said: Any
     peer: Any
     events: Any
+    time: Any
+    scratch: Any
     ended: Any
+
+
+def make_door(listening: int, epoll: int, pipe: int, key: bytes, limits: Limits) -> Door:
+    """A door at which nobody is."""
+    lines = 3 * LINES + 1  # and of all
+    return Door(
+        listening,
+        epoll,
+        pipe,
+        *limits,
+        key=np.frombuffer(bytearray(key), np.uint64),
+        numbers=np.full(limits.waiting, -1, np.int32),
+        sources=np.zeros(limits.waiting, np.uint64),
+        times=np.zeros(limits.waiting),
+        known=np.zeros(PLACES, np.uint64),
+        owners=np.zeros(PLACES, np.uint64),
+        wrong=np.zeros(PLACES, np.uint64),
+        put=np.zeros(lines, np.int64),
+        taken=np.zeros(lines, np.int64),
+        said=np.zeros(limits.head_bytes, np.uint8),
+        peer=np.zeros(PEER_BYTES, np.uint8),
+        events=system.new_events(AT_ONCE),
+        time=np.zeros(2, np.int64),
+        scratch=np.zeros(system.SCRATCH, np.uint32),
+        ended=np.zeros(1, np.int64),
+    )
 
 
 @long_kernel
@@ -99,7 +149,7 @@ def attend(door: Any, now: Any) -> None:
         if door.ended[0] != 0:
             return
         if not once:
-            now = system.clock()
+            now = system.clock(door.time)
         comes = False
         for at in range(many):
             name, what = system.event(door.events, at)
@@ -122,20 +172,21 @@ def _accept(door: Any, now: Any, all_of_them: Any) -> None:
     accepted = 0
     while all_of_them or accepted < AT_ONCE:
         accepted += 1
-        number, why = system.accept(door.listening, door.peer)
+        number, why = system.accept(door.listening, door.peer, door.scratch)
         if number < 0:
-            if why in (system.INTERRUPTED, system.ABORTED):
-                continue
-            if why != system.AGAIN and not _give_way(door):
-                _tell(door, FULL, 0)
-                system.rest(REST)
-            elif why != system.AGAIN:
-                continue
-            return
+            if why == system.AGAIN or (
+                why in system.FULL and not system.has_more(door.listening, door.scratch)
+            ):
+                return
+            if why in system.FULL and not _give_way(door):
+                system.tell(door.pipe, FULL, 0, door.scratch)
+                system.rest(REST, door.scratch)
+                return
+            continue  # there is room now, or that one is gone
         _meet(door, number, now)
         # The lowest number that is free is given.
-        if number >= door.limit and not _give_way(door):
-            system.rest(REST)
+        if number >= door.descriptors and not _give_way(door):
+            system.rest(REST, door.scratch)
             return
 
 
@@ -144,11 +195,7 @@ def _meet(door: Any, number: Any, now: Any) -> None:
     """One more: it is told of, or waits, or is gone."""
     source = _source(door.peer, door.key)
     length = system.peek(number, door.said)
-    if length == 0:
-        system.close(number)
-        return
-    length = max(length, 0)
-    far = standing(door.said, length, door.tls)
+    far = _far(door, length)
     if far == WHOLE:
         _pass_on(door, number, source, length)
     elif far == HALF:
@@ -164,13 +211,21 @@ def _look_again(door: Any, name: Any, over: Any) -> None:
     if number < 0:
         return
     length = system.peek(number, door.said)
-    far = HALF if length < 0 else standing(door.said, length, door.tls)
-    if length == 0 or far not in (HALF, WHOLE) or (far == HALF and over):
-        _end(door, name)
-    elif far == WHOLE:
-        system.unwatch(door.epoll, number)
+    far = _far(door, length)
+    if far == WHOLE:
+        system.unwatch(door.epoll, number, door.scratch)
         door.numbers[name] = -1
         _pass_on(door, number, door.sources[name], length)
+    elif far == NONE or over:
+        _end(door, name)
+
+
+@inner
+def _far(door: Any, length: Any) -> int:
+    """How far a client is of whom so much was read: nothing came, or he is gone."""
+    if length <= 0:
+        return HALF if length < 0 else NONE
+    return standing(door.said, length, door.tls)
 
 
 @inner
@@ -179,7 +234,7 @@ def _have_wait(door: Any, number: Any, source: Any, now: Any) -> None:
     of_it, oldest, oldest_of_it, free = 0, -1, -1, -1
     for name in range(len(door.numbers)):
         if door.numbers[name] < 0:
-            free = name
+            free = name if free < 0 else free
             continue
         if oldest < 0 or door.times[name] < door.times[oldest]:
             oldest = name
@@ -195,13 +250,13 @@ def _have_wait(door: Any, number: Any, source: Any, now: Any) -> None:
     if door.numbers[name] >= 0:
         _end(door, name)
     door.numbers[name], door.sources[name], door.times[name] = number, source, now
-    system.watch(door.epoll, number, WAITING + name)
+    system.watch(door.epoll, number, WAITING + name, door.scratch)
 
 
 @inner
 def _end(door: Any, name: Any) -> None:
     """One who waits is closed."""
-    system.unwatch(door.epoll, door.numbers[name])
+    system.unwatch(door.epoll, door.numbers[name], door.scratch)
     system.close(door.numbers[name])
     door.numbers[name] = -1
 
@@ -240,22 +295,15 @@ def _pass_on(door: Any, number: Any, source: Any, length: Any) -> None:
             kind, most = UNHEARD if unheard else STRANGER, door.strange
     line = kind * LINES + np.int64(whose & np.uint64(LINES - 1))
     waiting = door.put[line] - door.taken[line]
-    if waiting >= most or (waiting > 0 and door.put[-1] - door.taken[-1] >= door.together):
+    in_all = door.put[-1] - door.taken[-1]
+    full = waiting >= most or (waiting > 0 and in_all >= door.together)
+    if full or (kind != KNOWN and in_all >= 2 * door.together):
         system.close(number)
-        return
-    door.put[line] += 1
-    door.put[-1] += 1
-    if not _tell(door, number, line):
-        door.put[line] -= 1
-        door.put[-1] -= 1
+    elif system.tell(door.pipe, number, line, door.scratch):
+        door.put[line] += 1
+        door.put[-1] += 1
+    else:
         system.close(number)
-
-
-@inner
-def _tell(door: Any, number: Any, line: Any) -> bool:
-    words = np.empty(2, np.int32)
-    words[0], words[1] = number, line
-    return bool(system.tell(door.pipe, words))
 
 
 @inner

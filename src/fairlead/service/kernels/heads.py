@@ -31,9 +31,8 @@ _COOKIE = np.frombuffer(b"cookie:", np.uint8)
 
 @inner
 def standing(said: Any, length: Any, tls: Any) -> int:
-    """How far a client is who said so much; `said` has room for all that is looked at."""
-    if length == 0:
-        return HALF
+    """How far a client is who said so many bytes, not none; `said` has room for all that is looked
+    at."""
     if tls:
         return _standing_of_hello(said, length)
     if length == len(said) or said[0] < PRINTABLE:

@@ -22,8 +22,11 @@ _poll = types.ExternalFunction("poll", _int(_any, _size, _int))
 _clock_gettime = types.ExternalFunction("clock_gettime", _int(_int, _any))
 _errno_location = types.ExternalFunction("__errno_location", types.CPointer(_int)())
 
-AGAIN, INTERRUPTED, ABORTED = 11, 4, 103
-"""Why a call did nothing: there is nothing yet; a signal came; who connected is gone."""
+AGAIN = 11
+"""Why a call did nothing: there is nothing yet."""
+
+FULL = (23, 24, 105, 12)
+"""The same: there is no descriptor left, or no memory."""
 
 _MONOTONIC = 1
 _NEW = 0o4000 | 0o2000000  # does not block, and no child has it
@@ -38,13 +41,25 @@ _WORDS = 3 if platform.machine() in ("x86_64", "AMD64") else 4
 _DATA = _WORDS - 2
 
 
+SCRATCH = 8
+"""Words of 32 bits that a call may need. They are handed to it: what asks for memory may fail."""
+
+
 @inner
-def accept(listening: Any, peer: Any) -> Any:
+def accept(listening: Any, peer: Any, scratch: Any) -> Any:
     """The descriptor of the next one in the queue, whose address is put into `peer`; less than 0,
     and why, where there is none."""
-    length = np.full(1, len(peer), np.uint32)
-    number = _accept4(np.int32(listening), peer.ctypes, length.ctypes, np.int32(_NEW))
+    scratch[0] = len(peer)
+    number = _accept4(np.int32(listening), peer.ctypes, scratch.ctypes, np.int32(_NEW))
     return np.int64(number), np.int64(0 if number >= 0 else _errno_location()[0])
+
+
+@inner
+def has_more(listening: Any, scratch: Any) -> bool:
+    """Whether there is somebody in the queue. Where no descriptor is left, `accept` finds none for
+    nobody either."""
+    scratch[0], scratch[1] = listening, IN
+    return bool(_poll(scratch.ctypes, np.uint64(1), np.int32(0)) > 0)
 
 
 @inner
@@ -64,32 +79,31 @@ def close(number: Any) -> None:
 
 
 @inner
-def tell(number: Any, words: Any) -> bool:
-    """Writes these to a pipe; whether there was room."""
-    return bool(_write(np.int32(number), words.ctypes, np.uint64(words.nbytes)) == words.nbytes)
+def tell(pipe: Any, first: Any, second: Any, scratch: Any) -> bool:
+    """Writes two numbers; whether there was room."""
+    scratch[0], scratch[1] = first, second
+    return bool(_write(np.int32(pipe), scratch.ctypes, np.uint64(8)) == 8)
 
 
 @inner
-def watch(epoll: Any, number: Any, name: Any) -> None:
+def watch(epoll: Any, number: Any, name: Any, scratch: Any) -> None:
     """From now on, it is told once each time that more came on the descriptor, by that name."""
-    event = np.zeros(_WORDS, np.uint32)
-    event[0], event[_DATA] = _MORE, name
-    _epoll_ctl(np.int32(epoll), np.int32(_ADD), np.int32(number), event.ctypes)
+    scratch[0], scratch[_DATA] = _MORE, name
+    _epoll_ctl(np.int32(epoll), np.int32(_ADD), np.int32(number), scratch.ctypes)
 
 
 @inner
-def unwatch(epoll: Any, number: Any) -> None:
+def unwatch(epoll: Any, number: Any, scratch: Any) -> None:
     """Nothing is told of the descriptor any more, though another process have it."""
-    event = np.zeros(_WORDS, np.uint32)
-    _epoll_ctl(np.int32(epoll), np.int32(_REMOVE), np.int32(number), event.ctypes)
+    _epoll_ctl(np.int32(epoll), np.int32(_REMOVE), np.int32(number), scratch.ctypes)
 
 
 @inner
-def wait(epoll: Any, events: Any, milliseconds: Any) -> int:
+def wait(epoll: Any, events: Any, milliseconds: Any) -> Any:
     """Waits for events, for so long at most; how many there are."""
     most = len(events) // _WORDS
     found = _epoll_wait(np.int32(epoll), events.ctypes, np.int32(most), np.int32(milliseconds))
-    return max(np.int64(found), 0)
+    return np.int64(found) if found > 0 else 0
 
 
 @small
@@ -99,18 +113,16 @@ def event(events: Any, at: Any) -> Any:
 
 
 @inner
-def rest(milliseconds: Any) -> None:
+def rest(milliseconds: Any, scratch: Any) -> None:
     """Does nothing for so long."""
-    none = np.zeros(1, np.int64)
-    _poll(none.ctypes, np.uint64(0), np.int32(milliseconds))
+    _poll(scratch.ctypes, np.uint64(0), np.int32(milliseconds))
 
 
 @inner
-def clock() -> float:
-    """Seconds that only grow, as `time.monotonic` has them."""
-    told = np.zeros(2, np.int64)
+def clock(told: Any) -> float:
+    """Seconds that only grow, as `time.monotonic` has them. `told`: room for two numbers."""
     _clock_gettime(np.int32(_MONOTONIC), told.ctypes)
-    return float(told[0] + told[1] / 1e9)
+    return float(told[0] + told[1] * 1e-9)
 
 
 def new_events(many: int) -> Any:

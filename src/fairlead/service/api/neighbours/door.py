@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from struct import iter_unpack
+from time import monotonic
+from typing import Any
 
 import numpy as np
 
 from fairlead.service.api.neighbours.watch import Watch
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.kernels import door as kernels
-from fairlead.service.kernels import heads, system
+from fairlead.service.kernels.heads import mark
 
 RESERVE = 32
 """Descriptors that no connection gets: the service opens files, too."""
@@ -27,50 +29,46 @@ RESERVE = 32
 TOLD_AT_ONCE = 8 * 1024
 """Bytes of what the thread tells that are read at once: eight of each connection."""
 
+Table = np.ndarray[Any, np.dtype[np.uint64]]
+"""Marks, each in one of the few places that it can have; 0 in those that are free."""
+
 
 class Door:
     """Has `listening`, a socket that listens, attended to: by `look` once, or by a thread from
     `attend` on. Its descriptor can be read where there is something to do."""
 
     def __init__(
-        self, listening: int, settings: ApiSettings, most: int, *, tls: bool, behind_proxy: bool
+        self,
+        listening: int,
+        settings: ApiSettings,
+        head_bytes: int,
+        *,
+        tls: bool,
+        behind_proxy: bool,
     ) -> None:
         waiting = settings.handshakes if tls else settings.connections
         each = settings.address_handshakes if tls else settings.address_connections
         each = waiting if behind_proxy else each
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self.limit = max(limit - RESERVE, limit // 2)
-        self._told, told = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._epoll = select.epoll()
-        self._ended = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._epoll.register(listening, select.EPOLLIN)
-        self._epoll.register(self._ended, select.EPOLLIN)
-        lines = 3 * kernels.LINES + 1
-        self._state = kernels.Door(
-            listening=listening,
-            epoll=self._epoll.fileno(),
-            pipe=told,
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self.descriptors = max(files - RESERVE, files // 2)
+        limits = kernels.Limits(
             tls=tls,
+            head_bytes=head_bytes,
+            waiting=waiting,
             each=each,
             owned=waiting if tls else settings.connections // 2,
             strange=each,
             together=settings.connections,
-            limit=self.limit,
+            descriptors=self.descriptors,
             seconds=float(settings.head_seconds),
-            key=np.frombuffer(bytearray(secrets.token_bytes(16)), np.uint64),
-            numbers=np.full(waiting, -1, np.int32),
-            sources=np.zeros(waiting, np.uint64),
-            times=np.zeros(waiting),
-            known=np.zeros(kernels.PLACES, np.uint64),
-            owners=np.zeros(kernels.PLACES, np.uint64),
-            wrong=np.zeros(kernels.PLACES, np.uint64),
-            put=np.zeros(lines, np.int64),
-            taken=np.zeros(lines, np.int64),
-            said=np.zeros(most, np.uint8),
-            peer=np.zeros(28, np.uint8),
-            events=system.new_events(kernels.AT_ONCE),
-            ended=np.zeros(1, np.int64),
         )
+        self._told, told = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._epoll = select.epoll()
+        self._ended = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        for number in (listening, self._ended):
+            self._epoll.register(number, select.EPOLLIN)
+        key = secrets.token_bytes(kernels.KEY_BYTES)
+        self._state = kernels.make_door(listening, self._epoll.fileno(), told, key, limits)
         self._watch = Watch(self._told)
         self._thread: threading.Thread | None = None
 
@@ -79,13 +77,14 @@ class Door:
         return self._watch.fileno()
 
     def attend(self) -> None:
-        """From now on, by a thread."""
+        """From now on, by a thread. What is not compiled yet is now, where it may fail."""
+        self.look(monotonic())
         self._thread = threading.Thread(target=self._attend, name="door", daemon=True)
         self._thread.start()
 
     def look(self, now: float) -> None:
         """Attends to all who are there, once; it is so late now."""
-        kernels.attend(self._state, now)
+        kernels.attend(self._state, float(now))
 
     def arrived(self) -> Iterator[tuple[int, int]]:
         """Those who can be answered and were not told of yet: the descriptor, or FULL, and the
@@ -139,27 +138,27 @@ class Door:
         kernels.attend(self._state, -1.0)
 
     def _mark(self, said: bytes) -> int:
-        return int(heads.mark(np.frombuffer(bytearray(said), np.uint8), len(said), self._state.key))
+        return int(mark(np.frombuffer(bytearray(said), np.uint8), len(said), self._state.key))
 
-    def _put(self, table: np.ndarray, said: bytes) -> int:
+    def _put(self, table: Table, said: bytes) -> int:
         """Has the mark in the table, instead of another one where there is no place."""
-        mark = self._mark(said)
-        place = _find(table, mark)
+        found = self._mark(said)
+        place = _find(table, found)
         if place is None:
-            place = _find(table, 0, mark)
+            place = _find(table, 0, found)
         if place is None:
-            place = _first(mark) + (mark >> 60) % kernels.WAYS
-        table[place] = mark
+            place = _first(found) + (found >> 60) % kernels.WAYS
+        table[place] = found
         return place
 
 
-def _first(mark: int) -> int:
+def _first(mark_of: int) -> int:
     """The first of the places that this mark can have."""
-    return mark & (kernels.PLACES - kernels.WAYS)
+    return mark_of & (kernels.PLACES - kernels.WAYS)
 
 
-def _find(table: np.ndarray, wanted: int, mark: int | None = None) -> int | None:
+def _find(table: Table, wanted: int, mark_of: int | None = None) -> int | None:
     """Where this is, of the places that the mark can have: itself, unless another one is given."""
-    first = _first(wanted if mark is None else mark)
+    first = _first(wanted if mark_of is None else mark_of)
     ways = range(first, first + kernels.WAYS)
     return next((place for place in ways if int(table[place]) == wanted), None)

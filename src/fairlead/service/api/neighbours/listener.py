@@ -91,7 +91,7 @@ class Listener(socket.socket):
         # address.
         self._pace = 0.0 if tls or behind_proxy else PACE
         self._comers = Comers(LINES, AT_ONCE, REST)
-        self._called = False  # somebody's turn comes at a moment that is known
+        self._call_at = math.inf  # when somebody's turn comes, and the event loop calls
         self._goes_on = False  # a round in which some were handed over
         self._said = -math.inf  # when it was said that no descriptor is left
         self._door: Door | None = None
@@ -167,7 +167,7 @@ class Listener(socket.socket):
         try:
             door.took(line)
             connection = socket.socket(*self._kind, fileno=number)
-            if number < door.limit or self._give_way(door):
+            if number < door.descriptors or self._give_way(door):
                 return self._judge(door, connection, line)
             connection.close()
             return None
@@ -233,16 +233,17 @@ class Listener(socket.socket):
 
     def _call_again(self, door: Door) -> None:
         """Has the event loop look again, as soon as somebody's turn may come."""
-        wait = self._comers.wait(self.clock())
+        now = self.clock()
+        wait = self._comers.wait(now)
         if not wait or self.later is None:
             door.call_again(wait is not None)
-        else:
-            door.call_again(False)
-            if not self._called:
-                self._called = True
-                self.later(wait, self._call)
+            return
+        door.call_again(False)
+        if now + wait < self._call_at:
+            self._call_at = now + wait
+            self.later(wait, self._call)
 
     def _call(self) -> None:
-        self._called = False
+        self._call_at = math.inf
         if self._door is not None:
             self._door.call_again(True)
