@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from fairlead.compiled import SIMULATION, first_time, note
 from fairlead.scheduling.placement.registry import placement_names
 from fairlead.scheduling.warming import warm, warm_events
-from fairlead.service.kernels.warming import warm_door
+from fairlead.service.api.kernels.warming import warm_door
 
 ROOT = Path(__file__).resolve().parent.parent
 

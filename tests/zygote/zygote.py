@@ -21,9 +21,9 @@ from pathlib import Path
 
 from fairlead.scheduling.warming import warm
 from fairlead.service.api.app import routes
+from fairlead.service.api.kernels.warming import warm_door
 from fairlead.service.fairness.process import small_question
 from fairlead.service.fairness.solve import answer
-from fairlead.service.kernels.warming import warm_door
 from fairlead.simulation.engine.run import compile_all
 from tests.zygote.ask import NUMBER
 from tests.zygote.forked import fork_programs_of_ours

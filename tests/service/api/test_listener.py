@@ -14,13 +14,13 @@ from itertools import pairwise
 
 import pytest
 
+from fairlead.service.api.kernels.door import STRANGER, UNHEARD
+from fairlead.service.api.kernels.heads import RECORD_BYTES
 from fairlead.service.api.neighbours.door import RESERVE
 from fairlead.service.api.neighbours.listener import AT_ONCE, PACE, SAID_AGAIN, SHARES, Listener
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.kernels.door import STRANGER, UNHEARD
-from fairlead.service.kernels.heads import RECORD_BYTES
 from tests.surroundings import NOBODY
 
 ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -12,10 +12,10 @@ from collections import Counter
 from numba.core.dispatcher import Dispatcher
 
 from fairlead.scheduling.warming import warm
+from fairlead.service.api.kernels.warming import warm_door
 from fairlead.service.api.neighbours.listener import Listener
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.memory import MemoryStore
-from fairlead.service.kernels.warming import warm_door
 from fairlead.service.loop.loop import Service
 from fairlead.service.settings import Settings
 from fairlead.wire.routes import ROUTES

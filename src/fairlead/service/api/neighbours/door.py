@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.service.api.kernels import door as kernels
+from fairlead.service.api.kernels.heads import mark
 from fairlead.service.api.neighbours.watch import Watch
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.kernels import door as kernels
-from fairlead.service.kernels.heads import mark
 
 RESERVE = 32
 """Descriptors that no connection gets: the service opens files, too."""

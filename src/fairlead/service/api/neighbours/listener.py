@@ -20,6 +20,8 @@ from contextlib import suppress
 from time import monotonic, thread_time
 from typing import TYPE_CHECKING
 
+from fairlead.service.api.kernels.door import FULL, LINES, STRANGER, UNHEARD
+from fairlead.service.api.kernels.heads import RECORD_BYTES, RECORD_HEAD
 from fairlead.service.api.neighbours.comers import Comers, Peer
 from fairlead.service.api.neighbours.handshakes import Handshakes
 from fairlead.service.api.neighbours.heads import find_secrets
@@ -27,8 +29,6 @@ from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.kernels.door import FULL, LINES, STRANGER, UNHEARD
-from fairlead.service.kernels.heads import RECORD_BYTES, RECORD_HEAD
 
 if TYPE_CHECKING:  # it needs what only Linux has
     from fairlead.service.api.neighbours.door import Door

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel
-from fairlead.service.kernels import system
-from fairlead.service.kernels.heads import (
+from fairlead.service.api.kernels import system
+from fairlead.service.api.kernels.heads import (
     HALF,
     NONE,
     WHOLE,
@@ -172,6 +172,8 @@ def _accept(door: Any, now: Any, all_of_them: Any) -> None:
     accepted = 0
     while all_of_them or accepted < AT_ONCE:
         accepted += 1
+        if not all_of_them:
+            now = system.clock(door.time)  # of two, one came first
         number, why = system.accept(door.listening, door.peer, door.scratch)
         if number < 0:
             if why == system.AGAIN or (

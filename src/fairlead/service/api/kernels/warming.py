@@ -7,8 +7,8 @@ import select
 from collections.abc import Callable
 
 from fairlead.scheduling.kernels.memory.compiling import report_compiling
-from fairlead.service.kernels.door import KEY_BYTES, Limits, attend, make_door
-from fairlead.service.kernels.heads import mark
+from fairlead.service.api.kernels.door import KEY_BYTES, Limits, attend, make_door
+from fairlead.service.api.kernels.heads import mark
 
 
 def warm_door(told: Callable[[int, int], None]) -> None:
