@@ -281,6 +281,34 @@ def test_a_result_that_cannot_be_written_is_an_error() -> None:
     assert process.stderr == b"error: the result cannot be written: No space left on device\n"
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "out", "err"),
+    [
+        (
+            "--version >&-",
+            Exit.OUTPUT,
+            "",
+            "error: the result cannot be written: Bad file descript",
+        ),
+        ("nonsense 2>&-", Exit.BAD_INPUT, "", ""),
+        (
+            "allocate - <&-",
+            Exit.BAD_INPUT,
+            "",
+            "error: <stdin> cannot be read: Bad file descriptor",
+        ),
+    ],
+)
+def test_a_stream_that_is_closed_is_taken_for_no_other_one(
+    closed: str, code: int, out: str, err: str
+) -> None:
+    words = ["sh", "-c", f"exec {sys.executable} -m fairlead {closed}"]
+    found = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
+    assert (found.returncode, found.stdout) == (code, out)
+    assert found.stderr.startswith(err)
+    assert bool(found.stderr) == bool(err)
+
+
 def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(

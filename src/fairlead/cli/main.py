@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fairlead.children import Terminated, unwinding
-from fairlead.cli.common.inputs import close_match, close_option, forget_stdout
+from fairlead.cli.common.inputs import close_match, close_option, forget_stdout, printing, say
 from fairlead.cli.common.parsing import Parser
 from fairlead.client.errors import (
     BusyError,
@@ -111,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with unwinding():
             code = _run_with_extras(words)
-        sys.stdout.flush()
+        with printing():
+            sys.stdout.flush()
         return code
     except InputError as error:
         _say(*(f"error: {mistake}" for mistake in error.mistakes))
@@ -160,12 +161,12 @@ def run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         if len(words) > 1 and words[0] == "help":
             return run([words[1], "--help"])
-        print(usage(), end="")
+        say(usage().splitlines())
         return Exit.OK
     if words[0] in ("-V", "--version", "version"):
         from fairlead.version import __version__
 
-        print(f"fairlead {__version__}")
+        say([f"fairlead {__version__}"])
         return Exit.OK
     name, rest = words[0], words[1:]
     if name not in COMMANDS:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
-from fairlead.model.plain import job_of, machine_of, plain_machine, plain_tenant, tenant_of
+from fairlead.model.plain import kept_job_of, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
@@ -277,7 +277,7 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
 def _fill_ids(ids: Ids, header: Tree, state: State) -> None:
     ids.machine_at.update((m, machine_of(tree)) for m, tree in header["machines"])
     if header["version"] == 1:
-        ids.job_at.update((j, job_of(tree)) for j, tree in header["jobs"])
+        ids.job_at.update((j, kept_job_of(tree)) for j, tree in header["jobs"])
     else:
         jobs = jobs_of(header["kinds"], [work for _, *work in header["jobs"]])
         ids.job_at.update(zip((j for j, *_ in header["jobs"]), jobs, strict=True))

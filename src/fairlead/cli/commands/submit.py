@@ -144,7 +144,8 @@ def run(args: argparse.Namespace) -> int:
 
         import fairlead.client.waiting  # noqa: F401  the same
     # A service that restarts while somebody waits for hours is no reason to give up.
-    with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
+    patience = 120.0 if args.wait else PATIENCE
+    with service_of(args, patience, _remark if args.wait else None) as service:
         accepted, warnings = submit_jobs(service, written, args)
         for each in warnings:
             complain(f"warning: {escaped(each.job)}: {escaped(each.sentence)}")
@@ -175,6 +176,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         say(ends)
     return code_of(rows)
+
+
+def _remark(sentence: str) -> None:
+    """As `complain`, above the bar of what is waited for."""
+    from tqdm import tqdm
+
+    tqdm.write(sentence, file=sys.stderr)
 
 
 def check_follow(jobs: Sequence[Job]) -> None:

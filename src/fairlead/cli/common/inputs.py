@@ -120,9 +120,16 @@ def read_jobs(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
 
 def say(lines: Iterable[str]) -> None:
     """Prints a finished result at once, so that a failure leaves nothing on stdout."""
-    try:
+    with printing():
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Raises OutputError where what is printed cannot be written."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:

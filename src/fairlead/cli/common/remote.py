@@ -42,11 +42,16 @@ def add_address(parser: argparse._ActionsContainer) -> None:
 
 
 @contextmanager
-def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator[Client]:
+def service_of(
+    args: argparse.Namespace,
+    patience: float = PATIENCE,
+    remark: Callable[[str], None] | None = None,
+) -> Iterator[Client]:
+    """The service that is asked; that it does not answer is a remark (None: `complain`)."""
     from fairlead.client.client import Client
 
     only_text(args)
-    with Client(args.url, patience=patience) as client:
+    with Client(args.url, patience=patience, on_wait=remark or complain) as client:
         yield client
         if client.age is not None:
             complain(f"from a service that does not lead: as of {client.age:.1f} s ago")

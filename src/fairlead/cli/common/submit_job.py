@@ -22,9 +22,6 @@ read aloud."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_QUOTED = re.compile(r"""(["']).*?\1""", re.DOTALL)
-"""What stands in quotes in a selector."""
-
 _FOR_COMMANDS = {
     "name": "--name",
     "tenant": "--tenant",
@@ -112,7 +109,6 @@ def job_of_command(args: argparse.Namespace) -> WrittenJobs:
     parent = os.environ.get(TRACEPARENT)
     if parent_of(parent) is not None:
         env.setdefault(TRACEPARENT, str(parent))
-    _check_where(args.where or "", mistakes)
     mistakes.report()
     job = Job(
         make_up_name(command[0]) if args.name is None else args.name,
@@ -179,17 +175,6 @@ def variables(words: Sequence[str]) -> dict[str, str]:
             mistakes.add((), f"--env {name}: no such variable is set here", f"write {name}=VALUE")
     mistakes.report()
     return env
-
-
-def _check_where(where: str, mistakes: Mistakes) -> None:
-    """Refuses what a shell's users write for "and" and "or", which would be part of a value."""
-    if sign := re.search(r"&&|\|\|", _QUOTED.sub("", where)):
-        right = "a comma means and" if sign[0] == "&&" else "write `key in (a, b)`, or two jobs"
-        mistakes.add(
-            (),
-            f"--where {where}: {sign[0]} is no part of a constraint",
-            f"{right}; a value that has it goes in quotes",
-        )
 
 
 def rename_jobs(written: WrittenJobs) -> WrittenJobs:
