@@ -125,7 +125,7 @@ def take(core: Core) -> Dump:
         {
             "policy": book.scaler.spec,
             "placement": core.placement.name,
-            "options": {name: getattr(core.options, name) for name in Options.__dataclass_fields__},
+            "options": core.options.plain(),
             "units": [[unit.name, str(unit.unit), unit.piece] for unit in core.ids.units],
             "stopping": stopping,
             "pending": [_plain_decision(each) for each in core.pending],
@@ -323,15 +323,16 @@ def _build_core(header: Tree) -> Core:
             "make a core with them, and load into that",
         )
     units = [Unit(name, Fraction(unit), piece) for name, unit, piece in header["units"]]
-    return Core(units, policy, placement, Options(**header["options"]))
+    return Core(units, policy, placement, Options.of(header["options"]))
 
 
 def _same_kind(header: Tree, core: Core) -> None:
     mine = take(core).plain
+    said = header | {"options": Options.of(header["options"]).plain()}
     for name in ("policy", "placement", "options", "units"):
-        if mine[name] != header[name]:
+        if mine[name] != said[name]:
             raise _refused(
-                f"its {name} is {header[name]}, and this core's is {mine[name]}",
+                f"its {name} is {said[name]}, and this core's is {mine[name]}",
                 "make the core as it was made",
             )
     if core.now or core.ids.machine_at or core.ids.tenant_at or core.ids.job_at:

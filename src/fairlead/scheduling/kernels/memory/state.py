@@ -136,7 +136,7 @@ class State:
         for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
             header[name] = NONE
         header["reserve_after"] = NEVER
-        header["picky"] = 1
+        header["picky"] = header["leveled"] = 1
         self._resize_nodes(4 * rows)
         self._make_sets()
         self._count_spots()

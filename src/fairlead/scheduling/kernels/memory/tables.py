@@ -159,6 +159,7 @@ TENANT = np.dtype(
         ("seq", np.int64),
         ("held", np.int64),  # by all below it, in units of 1 / SHARE
         ("moving", np.int64),  # by its active jobs and active children
+        ("floor", np.int64),  # by all inactive jobs below; of active ones what starts together
         ("weight", np.float64),
         ("weight_low", np.float64),  # what rounding took from it
         ("weights", np.float64),  # of its active children, tenants only, in their order
@@ -166,6 +167,9 @@ TENANT = np.dtype(
         ("effective", np.float64),  # E: its weight, split among active siblings
         ("offset", np.float64),  # A: its idle holdings and those above
         ("rate", np.float64),  # e of each of its jobs
+        ("floor_level", np.float64),  # A, with what is in the floor
+        ("nothing", np.float64),  # the level of a job that holds nothing
+        ("leveled", np.int64),  # the header's, when that was computed
     ],
     align=True,
 )
@@ -270,6 +274,8 @@ HEADER = np.dtype(
         ("alarms", np.int64),
         ("fell", np.int64),  # some level fell since the heap was made
         ("fifo", np.int64),  # all levels are 0
+        ("floors", np.int64),  # tenants have floors (Options)
+        ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
         ("reserve_after", np.int64),  # NEVER: off
         ("first", np.int64),  # job seq that is first in line, NONE
         ("first_slot", np.int64),

@@ -30,7 +30,8 @@ it needs no balancing. What is found never depends on a signature, only how fast
   - its need does not fit the room: all below it need at least as much;
   - a term that all below need is lacking;
   - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
-A tenant's key is a lower bound (`levels.at_least`); a leaf's level is exact, and ties go by seq.
+A tenant's key is a lower bound (`levels.at_least`), which knows its own floor and none of those
+above; a leaf's level is exact, and ties go by seq.
 
 *Briefs.* A walk would wait for memory at each node's rows of needs and terms. So its record has
 them in brief (`memory.briefs`): a word says nearly how much of four resources, and one subtraction

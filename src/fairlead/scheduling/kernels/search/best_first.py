@@ -37,7 +37,7 @@ from fairlead.scheduling.kernels.room.permission import (
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, drop_clean, lowest
 from fairlead.scheduling.kernels.room.rules import better, slack
-from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.levels import level, level_of_share
 from fairlead.scheduling.kernels.search.search import holds, is_held_back
 
 
@@ -231,7 +231,7 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
 @inner
 def _level_of(s: Handle, n: int, t: int) -> float:
     """A bound that no level below a node is less than: of the tenants' trie, or of tenant t's."""
-    return s.node[n].key if t < 0 else at_least(s.tenant[t], s.node[n].key)
+    return s.node[n].key if t < 0 else level_of_share(s, t, s.node[n].key)
 
 
 @small
