@@ -10,6 +10,9 @@ from fairlead.model.errors import InputError
 
 MICROSECONDS = 10**6
 
+CHOSEN = ("reserve_after", "preempt_after", "whole")
+"""The options that users choose."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

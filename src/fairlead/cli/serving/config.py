@@ -16,7 +16,7 @@ from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.quantity import exact
 from fairlead.model.times import read_duration
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.options import MICROSECONDS, Options
+from fairlead.scheduling.options import CHOSEN, MICROSECONDS, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
@@ -106,8 +106,7 @@ def _of_service() -> list[str]:
 
 def _document(source: Source, node: Node) -> dict[str, Any]:
     parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, "api": ApiSettings}
-    online = [each.name for each in fields(Options)]
-    allowed = [*OPTIONS, *_of_service(), *online, *parts, SIGN_IN]
+    allowed = [*OPTIONS, *_of_service(), *CHOSEN, *parts, SIGN_IN]
     said: dict[str, Any] = {}
     for key, child in (source.mapping(node, (), allowed) or {}).items():
         if key in parts:
@@ -121,7 +120,7 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
             value = _value(source, child, ("setting", key))
             if value is None and not (key in _OFF and not len(source.mistakes)):
                 continue
-            if key in online:
+            if key in CHOSEN:
                 said.setdefault("options", {})[key] = value
             else:
                 said[key] = value
