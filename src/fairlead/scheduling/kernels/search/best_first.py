@@ -1,7 +1,8 @@
 """The next job, best first: fresh ones on all machines, the others on those whose room grew.
 
 A decision goes once through the tries of waiting jobs for all these machines together: a heap
-holds the nodes that are still to be looked at, the least (level, seq) first. A node goes where no
+holds what is still to be looked at, the least (level, seq) first: nodes of the tenants' trie, and
+for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
 fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
 levels rise while all is decided, so that what was left out stays out, and what a node says stays a
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
