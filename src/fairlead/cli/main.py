@@ -12,7 +12,15 @@ from pathlib import Path
 from types import ModuleType
 
 from fairlead.children import Terminated, unwinding
-from fairlead.cli.common.inputs import close_match, close_option, forget_stdout, printing, say
+from fairlead.cli.common.inputs import (
+    close_match,
+    close_option,
+    forget_read,
+    forget_stdout,
+    printing,
+    say,
+    with_places,
+)
 from fairlead.cli.common.parsing import Parser
 from fairlead.client.errors import (
     BusyError,
@@ -105,6 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit code. All mistakes go to stderr, in sentences."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    forget_read()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a job's name in an ASCII terminal
@@ -115,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except InputError as error:
-        _say(*(f"error: {mistake}" for mistake in error.mistakes))
+        _say(*(f"error: {mistake}" for mistake in with_places(error).mistakes))
         return Exit.BAD_INPUT
     except KeyboardInterrupt as error:
         return _interrupted(error)

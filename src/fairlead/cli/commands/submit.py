@@ -7,11 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import complain, say
 from fairlead.cli.common.remote import (
     PATIENCE,
     add_service,
-    complain,
     done,
     holding,
     only_text,

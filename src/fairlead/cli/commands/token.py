@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_action
-from fairlead.cli.common.remote import add_service, at, complain, rows_or, say_answer, service_of
+from fairlead.cli.common.inputs import add_action, complain
+from fairlead.cli.common.remote import add_service, at, rows_or, say_answer, service_of
 from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped

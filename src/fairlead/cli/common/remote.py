@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import close_match, say
+from fairlead.cli.common.inputs import close_match, complain, say
 from fairlead.cli.common.screen import Screen, screen_of, table
 from fairlead.model.errors import InputError
 from fairlead.model.names import expand
@@ -110,12 +110,6 @@ def say_answer(
 def all_pages(page: BaseModel) -> dict[str, Any]:
     """The answer that has what stands on all pages, and so names no next one."""
     return page.model_dump(mode="json", by_alias=True, exclude={"next"})
-
-
-def complain(sentence: str) -> None:
-    """A remark that is no part of the answer."""
-    sys.stdout.flush()
-    print(sentence, file=sys.stderr)
 
 
 def names_of(words: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
 from fairlead.wire.trace import TRACEPARENT, parent_of
@@ -63,7 +63,6 @@ class WrittenJobs:
 
 def jobs_of_files(args: argparse.Namespace) -> WrittenJobs:
     """The jobs of the files, and where they stand in them. Raises InputError."""
-    from fairlead.files import texts
     from fairlead.model.reading import read_submission
 
     if not args.files:
@@ -78,7 +77,7 @@ def jobs_of_files(args: argparse.Namespace) -> WrittenJobs:
             f"{said[0]} is about the job of a command, and files are given",
             "write it into the file; or, if this is a command, put -- before it",
         )
-    return WrittenJobs(*read_submission(texts(args.files)))
+    return WrittenJobs(*read_submission(texts_of(args.files)))
 
 
 def _check_command(words: Sequence[str]) -> None:

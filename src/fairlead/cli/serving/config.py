@@ -9,8 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.signin import read_sign_in
-from fairlead.files import text_of
+from fairlead.files import STANDARD_INPUT, text_of
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.quantity import exact
@@ -74,7 +75,12 @@ class Configured:
 
 def read_config(path: Path) -> Configured:
     """Reads the file. Raises InputError with every mistake in it."""
-    text = text_of(str(path))
+    if str(path) == STANDARD_INPUT:
+        raise InputError(
+            "the settings of a service cannot come from the standard input",
+            "name a file, which is read again when it is started again",
+        )
+    text = text_of(str(path), complain)
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}
