@@ -42,6 +42,7 @@ START = b"fairlead core\n"
 DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 
 SCRATCH = {
+    "line": "node",
     "front": "node",
     "near": "machine",
     "near_room": "machine",

@@ -62,7 +62,7 @@ class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no typ
 
 define_boxing(StateType, Proxy)
 
-NODES = ("node", "need", "terms", "front")
+NODES = ("node", "need", "terms", "line", "front")
 """The arrays that have as many rows as there are nodes."""
 
 Handle = Any
@@ -150,6 +150,7 @@ class State:
     node: Records
     out: Records
     alarm: Records
+    line: Records
     front: Records
     capacity: Ints
     free: Ints

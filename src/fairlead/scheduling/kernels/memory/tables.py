@@ -229,12 +229,24 @@ OUT = np.dtype(
 
 ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], align=True)
 
+LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's line
+    [
+        ("key", np.float64),  # as the node's was when it came
+        ("seq", np.int64),
+        ("search", np.int64),  # in which it stands there; of a tenant's leaf: in which it has one
+        ("below", np.int32),  # the first of those that come after it; of a tenant's leaf: the first
+        ("beside", np.int32),  # the next that comes after the same one
+        ("witness", np.int32),
+    ],
+    align=True,
+)
+
 FRONT = np.dtype(  # a walk of `search` has no seq and no witness
     [
         ("key", np.float64),  # the least level below the node
         ("seq", np.int64),
         ("node", np.int32),
-        ("tenant", np.int32),  # whose trie it is in; NONE: that of the tenants
+        ("tenant", np.int32),  # whose trie it is in, or, a leaf, whose line it stands for; or NONE
         ("witness", np.int32),  # the place in `near` of a machine that held it
     ],
     align=True,
@@ -308,6 +320,7 @@ TABLES = {
     "node": NODE,
     "out": OUT,
     "alarm": ALARM,
+    "line": LINE,
     "front": FRONT,
 }
 """Arrays of records."""
