@@ -374,33 +374,44 @@ def test_else_one_in_line_gives_its_own_else_an_open_connection_and_else_that_is
         last = at.come(ASKED)
         with _no_descriptor_left():
             at.listener.make_room = lambda: bool(opened) and opened.pop() is not None
-            assert at.round() == []
-            assert opened == []
-            assert caplog.messages == []
-            assert [at.round() for _ in "ab"] == [[], []]
-            assert len(caplog.messages) == 1
-            at.time = SAID_AGAIN
-            assert at.round() == []
-            assert len(caplog.messages) == 2
+            for moment, said in ((1, 0), (2, 1), (3, 1), (2 + SAID_AGAIN, 2)):
+                at.time = moment
+                assert at.round() == []
+                assert opened == []
+                assert len(caplog.messages) == said
             assert "new ones wait" in caplog.messages[1]
         assert at.rounds() == names(last)
 
 
-def test_the_last_descriptors_are_for_the_service_itself() -> None:
+def test_the_last_descriptors_are_for_the_service_itself_and_owners_whom_room_is_made_for() -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     with ExitStack() as taken:
-        highest = [taken.enter_context(socket.socket()).fileno() for _ in range(RESERVE)][-1]
+        highest = [taken.enter_context(socket.socket()).fileno() for _ in range(RESERVE)][-1] + 30
         resource.setrlimit(resource.RLIMIT_NOFILE, (highest + RESERVE, limits[1]))
         try:
             with door() as at:
-                none = at.come(ASKED)
-                assert at.rounds() == []
-                assert is_over(none)
-                at.listener.make_room = lambda: True
-                one = at.come(ASKED)
-                assert at.rounds() == names(one)
+                at.know("a")
+                while taken.enter_context(socket.socket()).fileno() < highest:
+                    pass
+                for room in (False, True):
+                    made: list[bool] = []
+                    at.listener.make_room = lambda room=room, made=made: made.append(True) or room
+                    stranger, known = at.come(ASKED), at.come(shows("a"))
+                    assert at.rounds() == names(known) * room
+                    assert [is_over(each) for each in (stranger, known)] == [True, not room]
+                    assert made
+                    at.time += 1
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_strangers_without_end_close_no_line_of_an_owner() -> None:
+    with door(connections=8, address_connections=4) as at:
+        at.know("a")
+        strangers = [at.come(ASKED, f"127.0.0.{n}") for n in range(2, 22)]
+        mine = [at.come(shows("a")) for _ in range(4)]
+        assert set(names(*mine)) <= set(at.rounds())
+        assert sum(map(is_over, strangers)) == 4
 
 
 @contextmanager

@@ -45,8 +45,9 @@ FULL = -1
 AT_ONCE = 64
 """Connections that are accepted between two looks at those who wait."""
 
-REST = 10
-"""Milliseconds for which nobody is accepted where descriptors run out."""
+REST = 2
+"""Milliseconds for which nobody is accepted where there is no descriptor at all, and after which
+it is said again that they run out."""
 
 TICK = 1.0
 """Seconds after which it is looked who is too slow."""
@@ -62,8 +63,9 @@ PEER_BYTES = 28
 class Limits(NamedTuple):
     """Whether TLS is spoken, how many bytes a connection may say before it can be answered in any
     case, and how many may be there: who wait, the same of one address, in the line of an owner, in
-    that of an address, in all lines (more only where theirs is empty). `descriptors`: below the
-    first one that is for the service itself; `seconds` that one may wait."""
+    that of an address, in all lines of addresses (as many more where theirs is empty).
+    `descriptors`: below the first one that is for the service itself, and for owners that are
+    known; `seconds` that one may wait."""
 
     tls: bool
     head_bytes: int
@@ -111,12 +113,13 @@ class Door(NamedTuple):
     events: Any
     time: Any
     scratch: Any
+    asked: Any
     ended: Any
 
 
 def make_door(listening: int, epoll: int, pipe: int, key: bytes, limits: Limits) -> Door:
     """A door at which nobody is."""
-    lines = 3 * LINES + 1  # and of all
+    lines = 3 * LINES + 1  # and of all whom nobody knows
     return Door(
         listening,
         epoll,
@@ -137,6 +140,7 @@ def make_door(listening: int, epoll: int, pipe: int, key: bytes, limits: Limits)
         events=system.new_events(AT_ONCE),
         time=np.zeros(2, np.int64),
         scratch=np.zeros(system.SCRATCH, np.uint32),
+        asked=np.full(1, -np.inf),
         ended=np.zeros(1, np.int64),
     )
 
@@ -184,15 +188,22 @@ def _accept(door: Any, now: Any, all_of_them: Any) -> None:
             ):
                 return
             if why in system.FULL and not _give_way(door):
-                system.tell(door.pipe, FULL, 0, door.scratch)
+                _ask_for_room(door, now)
                 system.rest(REST, door.scratch)
                 return
             continue  # there is room now, or that one is gone
-        _meet(door, number, now)
         # The lowest number that is free is given.
         if number >= door.descriptors and not _give_way(door):
-            system.rest(REST, door.scratch)
-            return
+            _ask_for_room(door, now)
+        _meet(door, number, now)
+
+
+@inner
+def _ask_for_room(door: Any, now: Any) -> None:
+    """Says that there is no descriptor left but those of the service itself, now and then."""
+    if now >= door.asked[0] + REST / 1000:
+        door.asked[0] = now
+        system.tell(door.pipe, FULL, 0, door.scratch)
 
 
 @inner
@@ -300,12 +311,15 @@ def _pass_on(door: Any, number: Any, source: Any, length: Any) -> None:
             kind, most = UNHEARD if unheard else STRANGER, door.strange
     line = kind * LINES + np.int64(whose & np.uint64(LINES - 1))
     waiting = door.put[line] - door.taken[line]
-    in_all = door.put[-1] - door.taken[-1]
-    full = waiting >= most or (waiting > 0 and in_all >= door.together)
-    full = full or (kind != KNOWN and in_all >= 2 * door.together)
+    full = waiting >= most
+    counts = kind != KNOWN or door.tls  # among those whom nobody knows
+    if counts:
+        in_all = door.put[-1] - door.taken[-1]
+        full = full or in_all >= 2 * door.together or (waiting > 0 and in_all >= door.together)
+        full = full or number >= door.descriptors
     if not full and system.tell(door.pipe, number, line, door.scratch):
         door.put[line] += 1
-        door.put[-1] += 1
+        door.put[-1] += counts
     else:
         door.refused[0] += 1
         system.close(number)

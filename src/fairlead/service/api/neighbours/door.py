@@ -51,14 +51,15 @@ class Door:
         each = waiting if behind_proxy else each
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self.descriptors = max(files - RESERVE, files // 2)
+        together = min(settings.connections, self.descriptors // 4)
         limits = kernels.Limits(
             tls=tls,
             head_bytes=head_bytes,
             waiting=waiting,
             each=each,
-            owned=waiting if tls else settings.connections // 2,
+            owned=min(waiting if tls else settings.connections // 2, self.descriptors // 4),
             strange=each,
-            together=settings.connections,
+            together=together,
             descriptors=self.descriptors,
             seconds=float(settings.head_seconds),
         )
@@ -95,7 +96,7 @@ class Door:
     def took(self, line: int) -> None:
         """One is in this line no more."""
         self._state.taken[line] += 1
-        self._state.taken[-1] += 1
+        self._state.taken[-1] += line >= kernels.LINES or self._state.tls
 
     def refused(self) -> int:
         """How many were closed, ever, as their line was full."""
