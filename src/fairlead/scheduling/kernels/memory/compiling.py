@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -17,6 +19,26 @@ from fairlead.compiled import folder
 
 # Before any function is decorated: Numba asks for the folder then.
 numba.config.CACHE_DIR = str(folder())
+
+PRODUCTS = "scipy.linalg.cython_blas"
+"""The part of SciPy by which Numba multiplies matrices."""
+
+
+def _import_arrays() -> None:
+    """Imports what Numba makes of arrays, which it would with the first kernel, and then all of
+    `scipy.linalg`, to see whether it can be: 0.2 s at each start of a service. No kernel multiplies
+    matrices; where somebody's own does, Numba looks again, and finds SciPy itself."""
+    unknown = PRODUCTS not in sys.modules
+    if unknown:
+        sys.modules[PRODUCTS] = ModuleType(PRODUCTS)
+    try:
+        import numba.np.arraymath  # noqa: F401  while that stands there
+    finally:
+        if unknown:
+            del sys.modules[PRODUCTS]
+
+
+_import_arrays()
 
 F = TypeVar("F", bound=Callable[..., object])
 
