@@ -54,6 +54,8 @@ def main() -> None:
     """Warms by each of the rules that the command line names, in a fork: by one after the other
     the second would find what the first has compiled."""
     print("called", len(called()), flush=True)  # noqa: T201
+    if "scipy.linalg" in sys.modules:  # Numba would look for it, in each process that decides
+        print("loaded scipy.linalg", flush=True)  # noqa: T201
     for placement in sys.argv[1:]:
         if not os.fork():
             for name in missing(placement):
