@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,21 @@ def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     assert refused("/dev/zero")[0].startswith(sentence)
     monkeypatch.setattr("sys.stdin", Standard(b" " * (2**20 + 1)))
     assert refused("-")[0].startswith("<stdin> has more than 1 MiB")
+
+
+def test_a_pipe_to_which_nobody_writes_is_told_of_and_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SILENT", 0.0)
+    pipe, told = tmp_path / "jobs.yaml", list[str]()
+    os.mkfifo(pipe)
+
+    def write(sentence: str) -> None:
+        told.append(sentence)
+        pipe.write_text("jobs: []", encoding="utf-8")
+
+    assert files.texts([pipe], write) == [(str(pipe), "jobs: []")]
+    assert told == [f"{pipe} is a pipe: waiting for somebody who writes to it"]
 
 
 def test_no_file_at_all_is_a_sentence() -> None:

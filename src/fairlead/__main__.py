@@ -15,8 +15,26 @@ THREADS = "OPENBLAS_NUM_THREADS"
 """The variable by which NumPy's library knows how many threads to have."""
 
 
+STREAMS = (
+    ("stdin", os.O_WRONLY, "r"),
+    ("stdout", os.O_RDONLY, "w"),
+    ("stderr", os.O_WRONLY, "w"),
+)
+"""The streams in the order of their numbers, and what stands in for one that is closed: reading and
+printing fail there as they would, and what is only said goes nowhere."""
+
+
+def stand_in() -> None:
+    """Opens what was closed of stdin, stdout and stderr: the next file, such as a journal, would
+    get its number, and what is said on stderr would be printed on stdout."""
+    for number, (name, how, mode) in enumerate(STREAMS):
+        if getattr(sys, name) is None and os.open(os.devnull, how) == number:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+
+
 def main() -> int:
     """Runs the command line and returns its exit code, also while it is still being imported."""
+    stand_in()
     gc.set_threshold(OBJECTS)
     if THREADS not in os.environ:
         # All products are on one thread (`sharing/numbers/threads.py`); those that wait for more of

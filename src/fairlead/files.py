@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Timer
+from typing import BinaryIO
 
 from fairlead.model.errors import InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
@@ -16,6 +18,12 @@ from fairlead.model.reading import Check, read
 STANDARD_INPUT = "-"
 
 ENDINGS = (".yaml", ".yml", ".json")
+
+Remark = Callable[[str], object]
+"""Who is told in a sentence what is waited for."""
+
+SILENT = 1.0
+"""Seconds after which that is told."""
 
 LARGEST = 256 * 2**20
 """Bytes of a file. What has as many parts as are read at most is smaller; a device never ends."""
@@ -33,9 +41,11 @@ def load(
     return read(texts(paths), check)
 
 
-def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
-    """The texts of all files with their names. Raises InputError with every file that cannot be
-    read."""
+def texts(
+    paths: Iterable[str | os.PathLike[str]], on_wait: Remark = lambda _: None
+) -> list[tuple[str, str]]:
+    """The texts of all files with their names. `on_wait` is told of a pipe to which nobody writes.
+    Raises InputError with every file that cannot be read."""
     mistakes = Mistakes()
     found: list[tuple[str, str]] = []
     seen: set[str] = set()
@@ -45,7 +55,7 @@ def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
                 mistakes.append(Mistake(f"{file} is given twice", "give it once"))
                 continue
             seen.add(file)
-            text = mistakes.attempt((), text_of, file)
+            text = mistakes.attempt((), text_of, file, on_wait)
             if text is not None:
                 found.append((_called(file), text))
     if not seen and not mistakes:
@@ -104,13 +114,27 @@ def _nearest(file: str) -> str:
     return f"there is no folder {folder} either"
 
 
-def text_of(file: str) -> str:
-    """The text of a file, or of the standard input. Raises InputError."""
+def _open(file: str, on_wait: Remark) -> BinaryIO:
+    """The file's bytes. A named pipe opens once somebody writes to it, for which programs wait; who
+    forgot that one is to write is told."""
+    if not Path(file).is_fifo():
+        return Path(file).open("rb")
+    timer = Timer(SILENT, on_wait, (f"{file} is a pipe: waiting for somebody who writes to it",))
+    timer.daemon = True
+    timer.start()
+    try:
+        return Path(file).open("rb")
+    finally:
+        timer.cancel()
+
+
+def text_of(file: str, on_wait: Remark = lambda _: None) -> str:
+    """The text of a file, or of the standard input; `on_wait` as in `texts`. Raises InputError."""
     try:
         if file == STANDARD_INPUT:
             raw = sys.stdin.buffer.read(LARGEST + 1)
         else:
-            with Path(file).open("rb") as stream:
+            with _open(file, on_wait) as stream:
                 raw = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise InputError(unreadable(file, error)) from error

@@ -254,6 +254,37 @@ def test_ctrl_c_while_it_waits_for_input_leaves_no_traceback(tmp_path: Path) -> 
     assert (out, err) == (b"", b"interrupted\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("allocate", "FILE", "--policy", "cmmf(gpu)"),
+        ("explain", "b", "FILE", "--policy", "cmmf(gpu)"),
+        ("audit", "FILE", "--policy", "cmmf(gpu)"),
+        ("whatif", "FILE", "--policy", "cmmf(gpu)", "--weight", "a=2"),
+        ("compare", "FILE", "--policies", "cmmf(gpu),tsf"),
+        ("allocate", "-", "--policy", "cmmf(gpu)"),
+    ],
+)
+def test_what_sharing_finds_wrong_has_its_place_in_the_files(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        "machines: [{name: m, capacity: {cpu: 4, gpu: 1}}]\n"
+        "jobs:\n  - {name: a, demand: {cpu: 1}}\n  - {name: b, demand: {gpu: 1}}\n"
+    )
+    with file.open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        code = main([str(file) if word == "FILE" else word for word in words])
+    assert code == Exit.BAD_INPUT
+    where = "<stdin>" if "-" in words else str(file)
+    said = f'error: {where}:3:23: job "a", demand: it demands no gpu, so it has no share'
+    assert capsys.readouterr().err.startswith(said)
+
+
 def test_a_reader_that_goes_away_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -279,6 +310,34 @@ def test_a_result_that_cannot_be_written_is_an_error() -> None:
         )
     assert process.returncode == Exit.OUTPUT
     assert process.stderr == b"error: the result cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "out", "err"),
+    [
+        (
+            "--version >&-",
+            Exit.OUTPUT,
+            "",
+            "error: the result cannot be written: Bad file descript",
+        ),
+        ("nonsense 2>&-", Exit.BAD_INPUT, "", ""),
+        (
+            "allocate - <&-",
+            Exit.BAD_INPUT,
+            "",
+            "error: <stdin> cannot be read: Bad file descriptor",
+        ),
+    ],
+)
+def test_a_stream_that_is_closed_is_taken_for_no_other_one(
+    closed: str, code: int, out: str, err: str
+) -> None:
+    words = ["sh", "-c", f"exec {sys.executable} -m fairlead {closed}"]
+    found = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
+    assert (found.returncode, found.stdout) == (code, out)
+    assert found.stderr.startswith(err)
+    assert bool(found.stderr) == bool(err)
 
 
 def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:

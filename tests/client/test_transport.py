@@ -217,9 +217,37 @@ def test_one_that_was_killed_is_asked_until_it_is_back_wherever_that_is(
         gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
         file.write_text(f"{gone}\n")
         monkeypatch.setattr("time.sleep", lambda _: file.write_text(f"{url}\n"))
-        with Client(place=Place(gone, None, None, f"{file}", kept=file), patience=60) as client:
+        place, said = Place(gone, None, None, f"{file}", kept=file), list[str]()
+        with Client(place=place, patience=60, on_wait=said.append) as client:
             client.submit(JOB)
-    assert len(asked) == 1
+    assert (len(asked), said) == (1, [])
+
+
+def test_whoever_waits_for_longer_than_a_moment_is_told_once_and_until_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    passed = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: passed[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: passed.append(passed.pop() + seconds))
+    file = tmp_path / "address"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        file.write_text(f"{gone}\n")
+        said = list[tuple[float, str]]()
+        with (
+            Client(
+                place=Place(gone, None, None, f"{file}", kept=file),
+                patience=10,
+                on_wait=lambda sentence: said.append((passed[0], sentence)),
+            ) as client,
+            pytest.raises(UnreachableError, match="nothing listens at"),
+        ):
+            client.version()
+    ((moment, sentence),) = said
+    assert 0.1 < moment < 1
+    assert sentence == f"nobody answers at {gone} (from {file}); asking again for 9 s"
+    assert 9.8 <= passed[0] <= 10
 
 
 @pytest.mark.parametrize(

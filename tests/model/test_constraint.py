@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.constraint import Label, Operator, Requirement, Selector
 from fairlead.model.errors import InputError
+from fairlead.model.plain import kept_job_of
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.version import version
 from tests.model.draw import selectors, versions
@@ -124,6 +125,9 @@ def test_a_version_without_quotes_is_refused_with_the_hint(text: str) -> None:
         ("!", "the key of a label is missing", 1, 1),
         ("zone east", "east comes where a requirement has ended", 5, 4),
         ("a = 1 and b = 2", "and comes where a requirement has ended", 6, 3),
+        ("a = 1 & b = 2", "& comes where a requirement has ended", 6, 1),
+        ("a = 1 && b = 2", "&& is no part of a constraint", 6, 2),
+        ("a = 1||b = 2", "|| is no part of a constraint", 5, 2),
         ("a = 1)", '")" comes where a requirement has ended', 5, 1),
         ("zone =< 5", "=< is not an operator", 5, 2),
         ("zone in east", "an opening bracket is missing after in", 8, 4),
@@ -154,6 +158,12 @@ def test_a_parse_error_shows_the_text_with_a_caret(
     assert marker == " " * (4 + at) + "^" * length
 
 
+def test_what_was_taken_in_before_is_read_as_it_was_and_written_in_quotes() -> None:
+    kept = kept_job_of({"name": "j", "demand": {"cpu": 1}, "where": "a = b&&c"}).where
+    assert kept == parse_selector('a = "b&&c"')
+    assert str(kept) == 'a = "b&&c"'
+
+
 def test_the_caret_stays_in_view_in_a_long_text() -> None:
     text = ", ".join(f"key{n} = value{n}" for n in range(100)) + ", zone east, a = b"
     with pytest.raises(InputError) as caught:
@@ -173,7 +183,7 @@ def test_what_is_written_parses_back(selector: Selector) -> None:
     assert parse_selector(str(selector)) == selector
 
 
-@given(st.text("ab(),=!<> \"'\\5.", max_size=20))
+@given(st.text("ab&|(),=!<> \"'\\5.", max_size=20))
 def test_no_text_does_worse_than_being_refused(text: str) -> None:
     try:
         selector = parse_selector(text)

@@ -8,7 +8,9 @@ from fractions import Fraction
 from tests.reference.online_state import PlainJob, World, holds_empty, may_use
 
 SHARE = 2**40
-"""Idle holdings are counted in units of 1 / SHARE of a share, as whole numbers."""
+"""Idle holdings and floors are counted in units of 1 / SHARE of a share, as whole numbers."""
+NEARER = 2**10
+"""A job below its tenant's floor is nearer to it by so much: the order of such jobs stays."""
 
 
 def usable(world: World, job: PlainJob) -> bool:
@@ -44,61 +46,77 @@ def active_tenants(world: World, active: set[int]) -> set[str]:
     return {t.name for j in world.jobs if j.seq in active for t in world.ancestors(j)}
 
 
-def idle_units(world: World, job: PlainJob, scales: Mapping[int, float]) -> int:
-    """The job's holdings, in units of 1 / SHARE of a share: each task counts a whole number."""
-    scale = scales[job.seq]
-    return round(SHARE / scale) * len(world.tasks_of(job)) if scale > 0 else 0
-
-
 def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
-    """The level of every active job, rounded once; what is idle is counted in whole units."""
+    """The level of every active job, rounded once; what is counted beside the job's own share is
+    counted in whole units, and of first tasks one less, so that a job alone never counts more."""
     rational = {seq: Fraction(scale) for seq, scale in scales.items()}
-    found = exact_levels(
-        world, rational, lambda job: Fraction(idle_units(world, job, scales), SHARE)
-    )
+
+    def counted(job: PlainJob, tasks: int, active: bool) -> Fraction:
+        scale = scales[job.seq]
+        unit = round(SHARE / scale) if scale > 0 else 0
+        return Fraction(tasks * (max(unit - 1, 0) if active else unit), SHARE)
+
+    found = exact_levels(world, rational, counted)
     return {seq: float(level) for seq, level in found.items()}
+
+
+def first_tasks(job: PlainJob, held: int) -> int:
+    """How many of the tasks that an active job holds count in floors: those that start together."""
+    return min(held, job.gang)
 
 
 def exact_levels(
     world: World,
     scales: Mapping[int, Fraction],
-    counted: Callable[[PlainJob], Fraction] | None = None,
+    counted: Callable[[PlainJob, int, bool], Fraction] | None = None,
 ) -> dict[int, Fraction]:
-    """The same in fractions. `counted`: what the idle holdings of a job count, its share unless
-    told."""
+    """The same in fractions. `counted`: what so many tasks of a job count in what is idle, or in a
+    floor where the job is active; their share unless told."""
     active = active_jobs(world, scales)
     busy = active_tenants(world, active)
-    found: dict[int, Fraction] = {}
 
-    def held(job: PlainJob) -> Fraction:
+    def share(job: PlainJob, tasks: int, _active: bool = False) -> Fraction:
         scale = scales[job.seq]
-        return len(world.tasks_of(job)) / scale if scale > 0 else Fraction(0)
+        return tasks / scale if scale > 0 else Fraction(0)
 
-    idly = held if counted is None else counted
+    count = counted or share
 
-    def below(tenant: str, effective: Fraction, above: Fraction) -> None:
-        jobs = [j for j in world.jobs if j.job.tenant == tenant]
-        children = [t for t in world.tenants.values() if t.parent == tenant]
-        idle = sum((idly(j) for j in jobs if j.seq not in active), Fraction(0))
-        rising = [t for t in children if t.name in busy]
-        for child in children:
-            if child.name not in busy:
-                idle += sum((idly(j) for j in world.holders(child.name)), Fraction(0))
-        total = sum((exact_weight(world, t.name) for t in rising), Fraction(0))
-        total += sum(1 for j in jobs if j.seq in active)
-        for child in rising:
-            part = effective * exact_weight(world, child.name) / total
-            below(child.name, part, above + idle / effective)
-        for j in jobs:
-            if j.seq in active:
-                found[j.seq] = above + idle / effective + held(j) / (effective / total)
+    def first(job: PlainJob) -> Fraction:
+        """What a job counts in floors: of an active one the first tasks, else all."""
+        held = len(world.tasks_of(job))
+        moving = job.seq in active
+        return count(job, first_tasks(job, held) if moving else held, moving)
 
-    for tenant in world.tenants.values():
-        if tenant.parent is None and tenant.name in busy:
-            below(tenant.name, exact_weight(world, tenant.name), Fraction(0))
-    for j in world.jobs:
-        if j.job.tenant is None and j.seq in active:
-            found[j.seq] = held(j)
+    def idle(job: PlainJob) -> Fraction:
+        return count(job, len(world.tasks_of(job)), False)
+
+    beside: dict[str, Fraction] = {}
+    idly: dict[str, Fraction] = {}
+    floor: dict[str, Fraction] = {}
+    for name in busy:
+        jobs = [j for j in world.jobs if j.job.tenant == name]
+        children = [t.name for t in world.tenants.values() if t.parent == name]
+        beside[name] = sum(
+            (exact_weight(world, child) for child in children if child in busy),
+            Fraction(sum(j.seq in active for j in jobs)),
+        )
+        resting = [j for j in jobs if j.seq not in active]
+        resting += [j for c in children if c not in busy for j in world.holders(c)]
+        idly[name] = sum(map(idle, resting), Fraction(0))
+        counted_first = map(first, world.holders(name)) if world.floors else ()
+        floor[name] = sum(counted_first, Fraction(0))
+
+    found: dict[int, Fraction] = {}
+    for job in world.jobs:
+        if job.seq not in active:
+            continue
+        level = share(job, len(world.tasks_of(job)))
+        for tenant in world.ancestors(job):
+            level = level * beside[tenant.name] + idly[tenant.name]
+            if level < floor[tenant.name]:
+                level = floor[tenant.name] - (floor[tenant.name] - level) / NEARER
+            level /= exact_weight(world, tenant.name)
+        found[job.seq] = level
     return found
 
 

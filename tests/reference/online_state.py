@@ -105,6 +105,7 @@ class World:
     """All that is remembered."""
 
     measures: tuple[Measure, ...]
+    floors: bool = True  # of tenants; a version without them left what goes on without
     now: int = 0
     machines: list[PlainMachine] = field(default_factory=list)
     jobs: list[PlainJob] = field(default_factory=list)

@@ -32,6 +32,10 @@ MEASURES = (
     Measure("gpu", Fraction(1, 4), piece=4),
 )
 PLACEMENTS = tuple(SCORES)
+CROWD = 5
+"""Of eight seeds the one of whose sequence a tenant has more jobs than there is room for."""
+UNFLOORED = 3
+"""Of sixteen seeds the one of a core as an older version left it, without floors."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,13 @@ class Case:
     policy: str
     placement: str
     reserve_after: int | None
+    floors: bool
     instants: tuple[tuple[Event, ...], ...]
 
     def reference(self) -> Decider:
         """A new plain reference with these options."""
         return Decider(
-            World(MEASURES),
+            World(MEASURES, self.floors),
             lambda world: rounded_scales(world, self.policy),
             placement=self.placement,
             reserve_after=self.reserve_after,
@@ -66,6 +71,8 @@ class Taste:
     told: bool
     machines: int
     jobs: int
+    crowd: bool
+    """One tenant has most of the jobs, more than there is room for tasks."""
 
 
 def draw(seed: int, length: int = 30) -> Case:
@@ -79,12 +86,16 @@ def draw(seed: int, length: int = 30) -> Case:
         told=random.random() < 0.5,
         machines=random.randint(1, 5),
         jobs=random.randint(1, 7),
+        crowd=seed % 8 == CROWD,
     )
+    if taste.crowd:
+        taste = replace(taste, tenants=True, machines=min(taste.machines, 3), jobs=14)
     case = Case(
         seed=seed,
         policy=random.choice((*FAIR, *UNFAIR)),
         placement=random.choice(PLACEMENTS),
         reserve_after=random.choice((None, 20 * SECOND, 60 * SECOND)),
+        floors=seed % 16 != UNFLOORED,
         instants=(),
     )
     return replace(case, instants=_Drawer(random, taste, case).instants(length))
@@ -208,7 +219,7 @@ class _Drawer:
         job = Job(
             f"j{len(self.world.jobs)}",
             demand,
-            tenant=random.choice([*self.world.tenants, None]) if taste.tenants else None,
+            tenant=self._whose(),
             tasks=tasks,
             where=f"zone = {random.choice(ZONES)}" if constrained else "",
             machines=names if constrained and random.random() < 0.2 else None,
@@ -220,6 +231,12 @@ class _Drawer:
             duration=random.choice((None, 5, 20, 60)) if taste.told else None,
         )
         return events.JobSubmitted(self.time, job)
+
+    def _whose(self) -> str | None:
+        """A tenant, or nobody."""
+        if self.taste.crowd and self.random.random() < 0.7:
+            return next(iter(self.world.tenants))
+        return self.random.choice([*self.world.tenants, None]) if self.taste.tenants else None
 
     def _some_job(self) -> str:
         return self.random.choice([j.job.name for j in self.world.jobs] or ["j0"])
@@ -258,7 +275,7 @@ class _Drawer:
         if new and self.world.tenants and random.random() < 0.5:
             parent = random.choice(list(self.world.tenants))
         limit = {}
-        if random.random() < 0.3:
+        if random.random() < 0.3 and not self.taste.crowd:
             limit = {random.choice(("cpu", "memory")): random.choice((0, 1, 2, 3))}
         weight = random.choice((None, 1, 2, Fraction(1, 2), Fraction(1, 3), 3))
         return events.TenantChanged(

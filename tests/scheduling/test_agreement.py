@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import get_args
 
 import pytest
@@ -43,6 +44,11 @@ def test_the_sequences_meet_whatever_can_be_drawn() -> None:
     for wish in ("where", "machines", "exclude", "spread", "prefer", "tenant", "duration"):
         assert any(getattr(job, wish) for job in jobs), wish
     assert any(job.gang > 1 for job in jobs)
+    owners = [
+        Counter(e.job.tenant for i in case.instants for e in i if isinstance(e, JobSubmitted))
+        for case in drawn
+    ]
+    assert any(jobs > 8 for each in owners for tenant, jobs in each.items() if tenant)
     assert any(job.demand.get("gpu", 0) % 1 for job in jobs)
 
 

@@ -23,7 +23,8 @@ def written_case(case: Case) -> str:
         "from tests.scheduling.draw import Case",
         "from tests.scheduling.agreement import disagreement",
         "",
-        f"case = Case({case.seed}, {case.policy!r}, {case.placement!r}, {case.reserve_after!r}, (",
+        f"case = Case({case.seed}, {case.policy!r}, {case.placement!r}, {case.reserve_after!r},",
+        f"    {case.floors}, (",
     ]
     for instant in case.instants:
         lines.append("    (")

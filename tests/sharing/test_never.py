@@ -73,7 +73,7 @@ def test_a_job_that_can_never_run_takes_nothing_and_says_why(
 ) -> None:
     lost, reason = REASONS[kind]
     if lost.gang > 1 and rule in whole_names() and not rule.startswith("serial"):
-        with pytest.raises(InputError, match="tasks together"):
+        with pytest.raises(InputError, match="tasks start together"):
             fairlead.allocate(CLUSTER, [*WORKS, lost], rule, tasks)
         return
     without = without_any(rule, tasks)

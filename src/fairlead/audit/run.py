@@ -19,7 +19,12 @@ class Refused:
     """A policy that cannot be applied to the input, and why."""
 
     policy: str
-    reasons: tuple[str, ...]
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, in sentences."""
+        return tuple(map(str, self.mistakes))
 
 
 def audit(
@@ -41,7 +46,7 @@ def audit(
             _refuse_gangs(given, rule)
             outcome = solve(given, rule)
         except InputError as error:
-            yield Refused(rule.spec, tuple(str(mistake) for mistake in error.mistakes))
+            yield Refused(rule.spec, error.mistakes)
             continue
         yield from judge(outcome, names, options, progress)
 
@@ -52,9 +57,10 @@ def _refuse_gangs(given: Input, rule: Rule) -> None:
     together = next((job for job in given.jobs if job.gang > 1), None)
     if isinstance(rule, InWhole) and together is not None:
         raise InputError(
-            f"job {together.name} starts {together.gang} tasks together, and the audit of whole"
-            " tasks compares allocations of single ones",
+            f"{together.gang} tasks start together, and the audit of whole tasks compares"
+            " allocations of single ones",
             "leave out gang, or audit divisible tasks",
+            about=("job", together.name, "gang"),
         )
 
 

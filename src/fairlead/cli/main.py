@@ -12,7 +12,15 @@ from pathlib import Path
 from types import ModuleType
 
 from fairlead.children import Terminated, unwinding
-from fairlead.cli.common.inputs import close_match, close_option, forget_stdout
+from fairlead.cli.common.inputs import (
+    close_match,
+    close_option,
+    forget_read,
+    forget_stdout,
+    printing,
+    say,
+    with_places,
+)
 from fairlead.cli.common.parsing import Parser
 from fairlead.client.errors import (
     BusyError,
@@ -105,16 +113,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit code. All mistakes go to stderr, in sentences."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    forget_read()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a job's name in an ASCII terminal
     try:
         with unwinding():
             code = _run_with_extras(words)
-        sys.stdout.flush()
+        with printing():
+            sys.stdout.flush()
         return code
     except InputError as error:
-        _say(*(f"error: {mistake}" for mistake in error.mistakes))
+        _say(*(f"error: {mistake}" for mistake in with_places(error).mistakes))
         return Exit.BAD_INPUT
     except KeyboardInterrupt as error:
         return _interrupted(error)
@@ -160,12 +170,12 @@ def run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         if len(words) > 1 and words[0] == "help":
             return run([words[1], "--help"])
-        print(usage(), end="")
+        say(usage().splitlines())
         return Exit.OK
     if words[0] in ("-V", "--version", "version"):
         from fairlead.version import __version__
 
-        print(f"fairlead {__version__}")
+        say([f"fairlead {__version__}"])
         return Exit.OK
     name, rest = words[0], words[1:]
     if name not in COMMANDS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -30,8 +30,10 @@ class Asking:
         timeout: float = 30.0,
         patience: float = 0.0,
         place: Place | None = None,
+        on_wait: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._transport = Transport(place or find_place(url, token, ca), timeout, patience)
+        found = place or find_place(url, token, ca)
+        self._transport = Transport(found, timeout, patience, on_wait)
 
     @property
     def place(self) -> Place:

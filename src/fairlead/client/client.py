@@ -48,8 +48,9 @@ class Client(Fairness):
     """A service. Which one: `url`, or what `find_place` finds.
 
     `patience`: for how many seconds a request is repeated while a service that was there does not
-    answer, where repeating changes nothing. Not for several threads at once. Every method raises
-    ServiceError, whose kinds say what to do."""
+    answer, where repeating changes nothing; `on_wait` is told so in a sentence where that takes
+    longer than a moment. Not for several threads at once. Every method raises ServiceError, whose
+    kinds say what to do."""
 
     # Jobs
 
@@ -251,9 +252,11 @@ class Client(Fairness):
             body["tenant"] = tenant
         return self._ask(MadeToken, "POST", "/v1/tokens", body=body)
 
-    def revoke_token(self, name: str) -> None:
-        """The next request with this token is refused."""
-        self._transport.ask("DELETE", address("tokens", name))
+    def revoke_token(self, name: str, *, lock_out: bool = False) -> None:
+        """The next request with this token is refused. The one that is asked with, and the last one
+        of an administrator, are revoked with `lock_out` alone."""
+        query = {"lock_out": lock_out or None}
+        self._transport.ask("DELETE", address("tokens", name), query=query)
 
     def me(self) -> Me:
         """The owner of this token."""

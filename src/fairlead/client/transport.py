@@ -15,22 +15,13 @@ from urllib.parse import quote
 import httpx2
 
 from fairlead.client.answers import Output
-from fairlead.client.errors import (
-    AnswerError,
-    BusyError,
-    NotAllowedError,
-    NotLeadingError,
-    RefusedError,
-    ServiceError,
-    UnknownNameError,
-    UnreachableError,
-)
+from fairlead.client.errors import AnswerError, BusyError, NotLeadingError, UnreachableError
+from fairlead.client.failures import error_of, unreachable
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
-from fairlead.client.places import ADMIN_TOKEN, Place, read_again, trust
-from fairlead.model.errors import InputError, Mistake
+from fairlead.client.places import Place, read_again, trust
+from fairlead.model.errors import InputError
 from fairlead.version import __version__
-from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 from fairlead.wire.status import AGE_HEADER
 from fairlead.wire.trace import HEADER, TRACEPARENT, parent_of
@@ -43,10 +34,11 @@ TAKEOVER = 20.0
 """Seconds of patience at least with several addresses: when the leader is gone, another one takes
 over within ten."""
 
-NOT_LEADING = STATUS[ErrorKind.NOT_LEADING]
-
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between repeats: each pause is twice the one before it."""
+
+SILENT = 1.0
+"""Seconds after which it is told that a request is being repeated."""
 
 
 class Transport:
@@ -57,14 +49,22 @@ class Transport:
     nobody: that is an error at once, unless the address is that of a service on this machine which
     nobody stopped. Of several addresses the one that leads is asked; while none
     does, one that follows. `age`: how old the last answer of such a one is, in seconds; None: it
-    was the leader's.
+    was the leader's. `on_wait`: told once a request, in a sentence, that it is being repeated for
+    longer than a moment, and for how long yet.
     """
 
-    def __init__(self, place: Place, timeout: float = 30.0, patience: float = 0.0) -> None:
+    def __init__(
+        self,
+        place: Place,
+        timeout: float = 30.0,
+        patience: float = 0.0,
+        on_wait: Callable[[str], object] = lambda _: None,
+    ) -> None:
         self.place = place
         self.timeout = timeout
         self.patience = max(patience, TAKEOVER) if place.others and patience else patience
         self.age: float | None = None
+        self._on_wait = on_wait
         self._addresses = (place.url, *place.others)
         self._settled = not place.others
         self._met = place.kept is not None
@@ -174,8 +174,9 @@ class Transport:
     def _repeat(self, once: Callable[[], T], again: bool) -> T:
         """Calls `once` and returns its value, again while patience lasts: always where the request
         was not taken in, and where it may have been, if it may be done again."""
-        until = time.monotonic() + self.patience
-        pause, gave_up = FIRST_PAUSE, False
+        begun = time.monotonic()
+        until = begun + self.patience
+        pause, gave_up, told = FIRST_PAUSE, False, False
         while True:
             self._settle()
             try:
@@ -189,16 +190,22 @@ class Transport:
                     gave_up = True
                     until = max(until, time.monotonic() + TAKEOVER)
                 self._met = self._met or error.sent
-                if not self._met or (error.sent and not again) or time.monotonic() + pause > until:
+                left = until - time.monotonic()
+                if not self._met or (error.sent and not again) or left < FIRST_PAUSE:
                     raise
+                there = ", ".join(self._addresses)
+                trouble = f"nobody answers at {there} (from {self.place.said_by})"
             except BusyError as error:
                 alone = len(self._addresses) == 1
                 self._settled = alone
-                if isinstance(error, NotLeadingError) and alone:
+                left = until - time.monotonic()
+                if left < FIRST_PAUSE or (isinstance(error, NotLeadingError) and alone):
                     raise
-                if time.monotonic() + pause > until:
-                    raise
-            time.sleep(pause)
+                trouble = str(error)
+            if not told and time.monotonic() + pause > begun + SILENT:
+                told = True
+                self._on_wait(f"{trouble}; asking again for {left:.0f} s")
+            time.sleep(min(pause, left))
             if self.place.kept is not None:
                 self._turn_to(read_again(self.place))
             pause = min(LONGEST_PAUSE, 2 * pause)
@@ -232,7 +239,7 @@ class Transport:
         try:
             yield
         except httpx2.TransportError as error:
-            sentence = _unreachable(error, self.place, self.timeout)
+            sentence = unreachable(error, self.place, self.timeout)
             sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             self._settled = len(self._addresses) == 1
             raise UnreachableError(sentence, sent=sent) from error
@@ -254,36 +261,6 @@ def _params(query: Query | None) -> dict[str, str]:
         for name, value in (query or {}).items()
         if value is not None
     }
-
-
-def _unreachable(error: httpx2.TransportError, place: Place, timeout: float) -> str:
-    """Why no answer came, and what to do."""
-    text = str(error)
-    there = f"{place.url} (from {place.said_by})"
-    if "CERTIFICATE_VERIFY_FAILED" in text:
-        reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].strip() or text
-        return (
-            f"the certificate of {there} is not believed: {reason}; name the file of the one who"
-            " signed it with FAIRLEAD_CA, or as `ca:` in the client's file"
-        )
-    if "[SSL" in text or "WRONG_VERSION_NUMBER" in text:
-        return f"TLS with {there} failed: {text}; without TLS the address begins with http://"
-    if isinstance(error, httpx2.ConnectTimeout):
-        return f"nothing answers at {there}; is the address right, and is a firewall in between?"
-    if isinstance(error, httpx2.ReadTimeout):
-        return f"{there} has not answered for {timeout:g} seconds; it is busy, or hangs"
-    if isinstance(error, httpx2.ConnectError):
-        if "Name or service not known" in text or "getaddrinfo" in text or "resolution" in text:
-            return f"the name in {there} is not known; is it written right?"
-        return (
-            f"nothing listens at {there}; is the service running? `fairlead serve` starts one"
-            f"{'' if 'refused' in text.lower() else f' ({text})'}"
-        )
-    if isinstance(error, httpx2.RemoteProtocolError):
-        return (
-            f"{there} hung up without an answer; if it wants TLS, the address begins with https://"
-        )
-    return f"the connection to {there} failed: {text or type(error).__name__}"
 
 
 def address(*names: str) -> str:
@@ -344,54 +321,3 @@ def _tree(answer: httpx2.Response, place: Place, good: tuple[int, ...] = ()) -> 
     if status < 300 or status in good:
         return tree
     raise error_of(status, tree, place)
-
-
-def error_of(status: int, tree: object, place: Place) -> ServiceError:
-    mistakes = _mistakes_in(tree)
-    text = "; ".join(map(str, mistakes))
-    if status == 401 and place.login is not None:
-        return NotAllowedError(
-            f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
-        )
-    if status == 401:
-        how = f"it is from {place.token_by}: check it, or ask for a new one"
-        if place.token is None:
-            how = "none is given: set FAIRLEAD_TOKEN"
-        elif place.token_by.endswith(f"/{ADMIN_TOKEN}"):
-            how = (
-                f"it is from {place.token_by}: where it was revoked, take that file away and start"
-                " the service again, which makes another one"
-            )
-        return NotAllowedError(f"{place.url} does not take the token; {how}", status)
-    if status == 403:
-        return NotAllowedError(text or "this token may not do that", status)
-    if status == NOT_LEADING:
-        return NotLeadingError(
-            f"{text or 'this service follows another one'}; name all addresses, with commas between"
-            f" them, where {place.said_by} names one",
-            status,
-        )
-    if status in (408, 429, 503):
-        return BusyError(text or f"{place.url} is busy (status {status})", status)
-    if status == 404 and mistakes:
-        return UnknownNameError(mistakes, status)
-    if 400 <= status < 500 and mistakes:
-        return RefusedError(mistakes, status)
-    said = f": {text}" if text else ""
-    if 300 <= status < 400 or 400 <= status < 500:
-        return AnswerError(
-            f"{place.url} (from {place.said_by}) does not answer as a Fairlead service does"
-            f" (status {status}){said}; is the address right?",
-            status,
-        )
-    return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
-
-
-def _mistakes_in(tree: object) -> tuple[Mistake, ...]:
-    """The mistakes of an answer that is an error (`wire.errors.ErrorAnswer`)."""
-    error = tree.get("error") if isinstance(tree, dict) else None
-    mistakes = error.get("mistakes") if isinstance(error, dict) else None
-    if not isinstance(mistakes, list):
-        return ()
-    found = (from_wire(each) for each in mistakes)
-    return tuple({str(each): each for each in found if each is not None}.values())

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairlead.model.command import Command
 from fairlead.model.job import Job
-from fairlead.model.plain import Plain, job_of, plain_job
+from fairlead.model.plain import Plain, kept_job_of, plain_job
 
 _OWN = ("name", "command")
 _SHARED = tuple(each.name for each in fields(Job) if each.name not in _OWN)
@@ -31,7 +31,7 @@ def plain_jobs(jobs: Iterable[Job]) -> tuple[list[Plain], list[list[Any]]]:
 
 def jobs_of(kinds: Sequence[object], each: Sequence[Sequence[Any]]) -> list[Job]:
     """The jobs. Raises InputError for a kind that is no job; names and commands are believed."""
-    made = [job_of(tree) for tree in kinds]
+    made = [kept_job_of(tree) for tree in kinds]
     return [_like(made[kind], name, _command(command)) for kind, name, command in each]
 
 

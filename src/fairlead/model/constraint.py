@@ -37,7 +37,7 @@ _NEGATIVE = (Operator.NOT_EQUAL, Operator.NOT_IN, Operator.NOT_EXISTS)
 _SETS = (Operator.IN, Operator.NOT_IN)
 _PRESENCE = (Operator.EXISTS, Operator.NOT_EXISTS)
 
-_BARE = re.compile(r"[^\s,()!=<>\"'\\\x00-\x1f\x7f-\x9f]+")
+_BARE = re.compile(r"(?!.*(?:&&|\|\|))[^\s,()!=<>\"'\\\x00-\x1f\x7f-\x9f]+")
 
 
 def ordering_mistake(label: Label) -> Mistake | None:

@@ -7,10 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from fairlead.model.constraint import Selector
 from fairlead.model.errors import About, InputError, Mistakes, brief
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine, number_label
 from fairlead.model.quantity import write_plain
+from fairlead.model.selector_syntax import kept_selector
 from fairlead.model.tenant import Tenant
 from fairlead.model.times import write_times
 
@@ -95,6 +97,11 @@ def job_of(tree: object) -> Job:
     return _build(Job, "job", _JOB, tree)
 
 
+def kept_job_of(tree: object) -> Job:
+    """As `job_of`, for one that was taken in before, perhaps by an older version."""
+    return _build(Job, "job", _KEPT_JOB, tree)
+
+
 def _amounts(amounts: Mapping[str, Fraction]) -> dict[str, str]:
     return {name: write_plain(amount) for name, amount in amounts.items()}
 
@@ -123,6 +130,10 @@ def _truth(value: object) -> bool:
     if isinstance(value, bool):
         return value
     raise _wrong(value, "true or false", "write one of the two")
+
+
+def _kept_selector(value: object) -> Selector:
+    return kept_selector(_text(value))
 
 
 def _names(value: object) -> list[str]:
@@ -213,6 +224,7 @@ _JOB: Fields = {
     "rerunnable": _truth,
     "call": _text,
 }
+_KEPT_JOB: Fields = {**_JOB, "where": _kept_selector, "prefer": _kept_selector}
 _NEEDED = {"machine": ("name", "capacity"), "tenant": ("name",), "job": ("name", "demand")}
 
 

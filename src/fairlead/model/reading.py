@@ -54,8 +54,9 @@ def read_parts(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ..
 
 
 def places(texts: Sequence[tuple[str, str]]) -> Callable[[About], Place | None]:
-    """Where in texts that were read that stands which something is said about."""
-    return _everything(texts).place
+    """Where in texts that were read that stands which something is said about; None where it is
+    not written."""
+    return _everything(texts).find
 
 
 def read_submission(
@@ -144,11 +145,15 @@ class _Reader:
 
     def place(self, about: About) -> Place | None:
         """The place of a mistake's subject; the start of all texts where it was not written."""
+        return self.find(about) or self.start
+
+    def find(self, about: About) -> Place | None:
+        """The place of a mistake's subject; None where it was not written."""
         kind, name, *path = about if len(about) > 1 else (*about, "")
         if kind == "devices":
             kind, name, path = "device", path[0], []
         entry = self.entries.get((str(kind), str(name)))
-        return entry[0].find(entry[1], path) if entry else self.start
+        return entry[0].find(entry[1], path) if entry else None
 
     def read(self, file: str, text: str) -> None:
         self.start = self.start or Place(file, 1, 1)

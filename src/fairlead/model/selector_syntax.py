@@ -1,12 +1,13 @@
 """The syntax of selectors: text to requirements, with a caret under what is wrong.
 
-    selector    = [ requirement { "," requirement } ]
-    requirement = key | "!" key
-                | key ( "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" ) value
-                | key ( "in" | "notin" ) "(" value { "," value } ")"
-    key, value  = bare | quoted
-    bare        = one or more characters other than spaces and , ( ) ! = < > " ' \\
-    quoted      = '"' ... '"' | "'" ... "'", with a backslash before a quote or a backslash
+selector    = [ requirement { "," requirement } ]
+requirement = key | "!" key
+            | key ( "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" ) value
+            | key ( "in" | "notin" ) "(" value { "," value } ")"
+key, value  = bare | quoted
+bare        = one or more characters other than spaces and , ( ) ! = < > " ' \\, of which no two
+              that follow each other are && or ||
+quoted      = '"' ... '"' | "'" ... "'", with a backslash before a quote or a backslash
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+_JOINS = "a comma means and; for or, use `in (..)` or two jobs"
+
+_SHELLS = re.compile(r"&&|\|\|")
+"""What a shell's users write for "and" and "or"."""
 
 _OPERATORS = {
     "=": Operator.EQUAL,
@@ -63,9 +69,17 @@ def parse_selector(text: str) -> Selector:
     return _Parser(text).selector()
 
 
+@lru_cache(maxsize=4096)
+def kept_selector(text: str) -> Selector:
+    """As `parse_selector`, for what was taken in before: && and || were parts of values once.
+    Raises InputError."""
+    return _Parser(text, kept=True).selector()
+
+
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, kept: bool = False) -> None:
         self.text = text
+        self.kept = kept
         self.tokens = list(self._scan())
         self.index = 0
 
@@ -84,6 +98,11 @@ class _Parser:
             if kind != "space":
                 if not is_shown(text):
                     self._fail("a character that is not shown", "take it out", at, match.end() - at)
+                sign = _SHELLS.search(text) if kind == "bare" and not self.kept else None
+                if sign is not None:
+                    right = f"{_JOINS}; a value that has {sign[0]} goes in quotes"
+                    what = f"{sign[0]} is no part of a constraint"
+                    self._fail(what, right, at + sign.start(), len(sign[0]))
                 tokens.append(_Token(kind, text, at, match.end() - at))
             at = match.end()
         tokens.append(_Token("end", "", len(self.text), 1))
@@ -119,8 +138,8 @@ class _Parser:
             requirements.append(self._requirement())
         token = self._next
         if token.kind != "end":
-            if token.kind == "bare" and token.text.lower() in ("and", "or", "&&", "||"):
-                right = "a comma means and; for or, use `in (..)` or two jobs"
+            if token.kind == "bare" and token.text.lower() in ("and", "or", "&", "|"):
+                right = _JOINS
             else:
                 right = "put a comma between requirements, and quotes around a value with spaces"
             self._fail_at(token, f"{self._name(token)} comes where a requirement has ended", right)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
-from fairlead.model.plain import job_of, machine_of, plain_machine, plain_tenant, tenant_of
+from fairlead.model.plain import kept_job_of, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
@@ -41,6 +41,7 @@ START = b"fairlead core\n"
 DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 
 SCRATCH = {
+    "line": "node",
     "front": "node",
     "near": "machine",
     "near_room": "machine",
@@ -125,7 +126,7 @@ def take(core: Core) -> Dump:
         {
             "policy": book.scaler.spec,
             "placement": core.placement.name,
-            "options": {name: getattr(core.options, name) for name in Options.__dataclass_fields__},
+            "options": core.options.plain(),
             "units": [[unit.name, str(unit.unit), unit.piece] for unit in core.ids.units],
             "stopping": stopping,
             "pending": [_plain_decision(each) for each in core.pending],
@@ -277,7 +278,7 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
 def _fill_ids(ids: Ids, header: Tree, state: State) -> None:
     ids.machine_at.update((m, machine_of(tree)) for m, tree in header["machines"])
     if header["version"] == 1:
-        ids.job_at.update((j, job_of(tree)) for j, tree in header["jobs"])
+        ids.job_at.update((j, kept_job_of(tree)) for j, tree in header["jobs"])
     else:
         jobs = jobs_of(header["kinds"], [work for _, *work in header["jobs"]])
         ids.job_at.update(zip((j for j, *_ in header["jobs"]), jobs, strict=True))
@@ -323,15 +324,16 @@ def _build_core(header: Tree) -> Core:
             "make a core with them, and load into that",
         )
     units = [Unit(name, Fraction(unit), piece) for name, unit, piece in header["units"]]
-    return Core(units, policy, placement, Options(**header["options"]))
+    return Core(units, policy, placement, Options.of(header["options"]))
 
 
 def _same_kind(header: Tree, core: Core) -> None:
     mine = take(core).plain
+    said = header | {"options": Options.of(header["options"]).plain()}
     for name in ("policy", "placement", "options", "units"):
-        if mine[name] != header[name]:
+        if mine[name] != said[name]:
             raise _refused(
-                f"its {name} is {header[name]}, and this core's is {mine[name]}",
+                f"its {name} is {said[name]}, and this core's is {mine[name]}",
                 "make the core as it was made",
             )
     if core.now or core.ids.machine_at or core.ids.tenant_at or core.ids.job_at:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from fairlead.model.errors import InputError
 
 MICROSECONDS = 10**6
+
+CHOSEN = ("reserve_after", "preempt_after", "whole")
+"""The options that users choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +21,23 @@ class Options:
     `reserve_after`: a job that has been first in line for so long gets machines reserved.
     `preempt_after`: tasks are stopped for a job that was below its guarantee for so long.
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
+    `floors`: a tenant's first tasks count together. Nobody chooses otherwise: it is False of what
+    was decided by a version without them.
     """
 
     reserve_after: int | None = 60 * MICROSECONDS
     preempt_after: int | None = None
     whole: bool = True
+    floors: bool = True
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Self:
+        """The options that were written down, perhaps by an older version."""
+        return cls(**{"floors": False, **said})
+
+    def plain(self) -> dict[str, Any]:
+        """The options as they are written down."""
+        return asdict(self)
 
     def __post_init__(self) -> None:
         for name in ("reserve_after", "preempt_after"):

@@ -164,10 +164,12 @@ class MakeToken:
 
 @dataclass(frozen=True, slots=True)
 class RevokeToken:
-    """A token is good no more. Done: None."""
+    """A token is good no more. Done: None. `lock_out`: though it is the one that is asked with, or
+    the last one of an administrator."""
 
     caller: Caller
     name: str
+    lock_out: bool = False
 
 
 Request = (

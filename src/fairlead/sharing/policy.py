@@ -96,7 +96,10 @@ def refuse(problem: Problem, jobs: Bools, what: str, right: str) -> None:
     if problem.written is not None:
         refused.sort(key=problem.written.__getitem__)
     named = refused if len(refused) <= REFUSED + 1 else refused[:REFUSED]
-    mistakes = [Mistake(f"job `{problem.job_names[job]}` {what}", right) for job in named]
+    mistakes = [
+        Mistake(f"it {what}", right, about=("job", problem.job_names[job], "demand"))
+        for job in named
+    ]
     if len(named) < len(refused):
         mistakes.append(Mistake(f"and {len(refused) - len(named):,} more jobs"))
     if mistakes:

@@ -256,7 +256,9 @@ ROUTES: tuple[Route, ...] = (
         "revoke_token",
         "DELETE /v1/tokens/{token}",
         Access.ADMIN,
-        "Revoke a token: the next request with it is refused.",
+        "Revoke a token: the next request with it is refused. The one that is asked with, and the"
+        " last one of an administrator, are revoked with `?lock_out=true` alone (409).",
+        query=("lock_out",),
         status=204,
     ),
     Route("me", "GET /v1/me", Access.SEE, "Whose token this is.", tokens.Me),

@@ -173,7 +173,7 @@ def test_a_policy_that_refuses_the_change_says_why(
     words = (str(path), "--policy", "cmmf(cpu)")
     assert "In tasks" in run(capsys, "whatif", *words, "--weight", "a=2")
     said = refused(capsys, *words, "--drop-constraint", "g")
-    assert "job `g` demands no cpu, so it has no share under cmmf(cpu)" in said
+    assert 'job "g", demand: it demands no cpu, so it has no share under cmmf(cpu)' in said
 
 
 def test_a_warning_says_when_it_is_so(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:

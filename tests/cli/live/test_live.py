@@ -527,14 +527,12 @@ def test_a_folder_that_is_not_there_is_said(shell: Terminal) -> None:
 def test_nobody_locks_himself_out_by_chance(
     shell: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "admin is the token that this command asks with; make another one" in shell.refused(
+    assert '"admin" is the token that is asked with; make another one' in shell.refused(
         "token", "revoke", "admin"
     )
     other = shell.json("token", "create", "other", "--role", "admin")["token"]
     monkeypatch.setenv("FAIRLEAD_TOKEN", other)
-    assert "other is the token that this command asks with" in shell.refused(
-        "token", "revoke", "other"
-    )
+    assert '"other" is the token that is asked with' in shell.refused("token", "revoke", "other")
     assert shell.good("token", "revoke", "other", "--lock-out") == "other: revoked\n"
     monkeypatch.delenv("FAIRLEAD_TOKEN")
     assert column(shell.good("token", "list"), "token") == ["admin"]

@@ -13,7 +13,7 @@ import pytest
 from fairlead.cli.serving.config import OPTIONS, read_config
 from fairlead.model.errors import InputError
 from fairlead.model.times import read_duration
-from fairlead.scheduling.options import Options
+from fairlead.scheduling.options import CHOSEN, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
@@ -24,7 +24,7 @@ NESTED = ("options", "limits", "retention", "tenants")
 
 SETTINGS: list[tuple[str, type[Any], Field[Any]]] = [
     *(("", Settings, each) for each in fields(Settings) if each.name not in NESTED),
-    *(("", Options, each) for each in fields(Options)),
+    *(("", Options, each) for each in fields(Options) if each.name in CHOSEN),
     *(("limits", Limits, each) for each in fields(Limits)),
     *(("retention", Retention, each) for each in fields(Retention)),
     *(("api", ApiSettings, each) for each in fields(ApiSettings)),

@@ -252,6 +252,16 @@ def an_offset(core: Core) -> None:
 
 
 @fault(invariants.tenants)
+def a_floor(core: Core) -> None:
+    core.state.tenant[core.state.job[job_named(core, "parts")]["tenant"]]["floor"] += 1
+
+
+@fault(invariants.tenants)
+def the_level_of_a_floor(core: Core) -> None:
+    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["floor_level"] += 0.1
+
+
+@fault(invariants.tenants)
 def a_lost_child(core: Core) -> None:
     core.state.tenant[core.state.job[job_named(core, "parts")]["tenant"]]["child"] = -1
 

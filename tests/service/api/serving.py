@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain
 from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
 from fairlead.service.api.settings import ApiSettings

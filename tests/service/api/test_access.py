@@ -260,6 +260,9 @@ def test_a_revoked_token_is_refused_at_once(stage: Stage) -> None:
     assert stage.get("/v1/me", "watcher").status == 200
     assert stage.ask("DELETE", "/v1/tokens/watcher").status == 204
     assert stage.get("/v1/me", "watcher").status == 401
+    assert stage.ask("DELETE", "/v1/tokens/root").status == 409
+    assert stage.ask("DELETE", "/v1/tokens/root?lock_out=true").status == 204
+    assert stage.get("/v1/me").status == 401
 
 
 @pytest.mark.parametrize("browser", [False, True], ids=["header", "cookie"])

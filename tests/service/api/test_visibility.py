@@ -37,6 +37,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "prefix": ("", "s"),
     "cursor": ("0", "m0"),
     "limit": ("1000",),
+    "lock_out": ("true",),
     "strict": ("true", "false"),
     "stream": ("stdout", "stderr"),
     "attempt": ("1",),

@@ -283,13 +283,31 @@ def test_tokens_are_kept_and_revoked() -> None:
     stage.restart()
     assert list(stage.service.records.tokens) == ["a", "b"]
     assert stage.service.records.tokens["b"].tenant == "t"
-    first, second = stage.step(RevokeToken(ADMIN, "a"), RevokeToken(ADMIN, "a"))
+    revoke = RevokeToken(ADMIN, "a", lock_out=True)
+    first, second = stage.step(revoke, revoke)
     assert (type(first), type(second)) == (Done, Refused)
     assert list(stage.service.records.tokens) == ["b"]
     assert stage.refused(token("c", Role.TENANT)).wrong is Wrong.INPUT
     assert stage.refused(token("c", Role.TENANT, "nobody")).wrong is Wrong.NOT_FOUND
     tenant = Caller("b", Role.TENANT, "t")
     assert stage.refused(RevokeToken(tenant, "b")).wrong is Wrong.FORBIDDEN
+
+
+def test_nobody_locks_out_himself_or_all_by_chance() -> None:
+    stage = Stage()
+    stage.step()
+    stage.step(token("a"), token("b"))
+    own = stage.refused(RevokeToken(Caller("a"), "a"))
+    assert (own.wrong, own.mistakes[0].what) == (
+        Wrong.CONFLICT,
+        '"a" is the token that is asked with',
+    )
+    one, last = stage.step(RevokeToken(Caller("a"), "b"), RevokeToken(ADMIN, "a"))
+    assert (type(one), type(last)) == (Done, Refused)
+    last = stage.refused(RevokeToken(ADMIN, "a"))
+    assert last.mistakes[0].what == '"a" is the last token of an administrator'
+    stage.step(RevokeToken(Caller("a"), "a", lock_out=True))
+    assert not stage.service.records.tokens
 
 
 def test_a_machine_that_is_drained_in_the_step_in_which_it_leaves() -> None:

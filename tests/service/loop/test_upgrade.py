@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from fairlead.model.tenant import Tenant
 from fairlead.model.values import believing
+from fairlead.scheduling.options import Options
+from fairlead.service.journal.chain import first_link, rows_of
 from fairlead.service.journal.entry import CorruptJournalError
-from fairlead.service.journal.memory import MemoryStore
+from fairlead.service.journal.memory import NAME, MemoryStore
 from fairlead.service.recovery.recover import follow, newest
+from fairlead.service.recovery.replay import replay
 from fairlead.service.recovery.snapshots import START, load
-from tests.service.loop.stage import Stage, job
+from fairlead.service.requests import PutTenant
+from fairlead.service.settings import Settings
+from tests.service.loop.stage import ADMIN, Stage, job
 
 
 @pytest.mark.parametrize(
@@ -68,3 +74,27 @@ def test_a_journal_with_names_that_would_be_refused_now_goes_on() -> None:
     stage.restart()
     stage.settle(1)
     assert stage.service.records.job(name) is not None
+
+
+def test_what_was_decided_without_floors_is_so_again_and_what_comes_then_has_them() -> None:
+    stage = Stage(settings=Settings(options=Options(floors=False)))
+    for name in ("x", "y"):
+        stage.step(PutTenant(ADMIN, Tenant(name)))
+    many = [job(f"many{n}", 2, tenant="y") for n in range(4)]
+    stage.submit(job("one", 4, tenant="x"), *many)
+    assert [each.name for each in stage.world.running()] == ["one", "many0", "many1", "many2"]
+    (start, *entries) = stage.entries()  # as an older version wrote them
+    del start.body["options"]["floors"]
+    stage.place.rows = list(rows_of((start, *entries), first_link(NAME)))
+    assert replay(stage.entries()).decisions == 4
+    stage.restart(Settings())
+    stage.step()
+    stage.restart()
+    stage.step()
+    (change,) = stage.entries("core_changed")
+    assert change.body["options"]["floors"]
+    core = stage.service.core
+    assert core is not None
+    core.check()
+    assert core.state.tenant["floor"].any()
+    assert replay(stage.entries()).digest == core.digest()

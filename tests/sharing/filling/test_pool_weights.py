@@ -134,7 +134,7 @@ def test_what_a_limit_of_0_forbids_counts_nothing_in_a_pool(limited: str, unit: 
 def test_a_pool_in_which_nothing_can_run_is_refused(jobs: int) -> None:
     problem = build([[1.0]] * jobs, [[8], [8]], eligible=[[1, 0]] * jobs, job_tenant=[0] * jobs)
     problem = with_pools(problem, [[0, 1]])
-    with pytest.raises(InputError, match="tenant `t0` could run nothing in its pool"):
+    with pytest.raises(InputError, match='tenant "t0", pool: it could run nothing in its pool'):
         tenant_weights(problem, problem.alone)
 
 

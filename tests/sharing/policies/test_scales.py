@@ -184,9 +184,9 @@ def test_kdf_weights_the_k_largest_shares_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("cmmf(r2)", "job `j1` demands no r2, so it has no share under cmmf(r2)"),
+        ("cmmf(r2)", 'job "j1", demand: it demands no r2, so it has no share under cmmf(r2)'),
         ("cmmf(r9)", "no job demands any `r9`; jobs demand r0, r1, r2"),
-        ("kdf(k=3)", "job `j1` demands fewer than 3 resources"),
+        ("kdf(k=3)", 'job "j1", demand: it demands fewer than 3 resources'),
         ("kdf(k=0)", "k-DF with k = 0; k must be 1 or more"),
         ("kdf(k=2, r9=2)", "no job demands any `r9`; jobs demand r0, r1, r2"),
         ("kdf(k=2, r0=-2)", "weight r0=-2; a weight must be a positive finite number"),
@@ -217,7 +217,7 @@ def test_every_refused_job_is_named() -> None:
     problem = build([[1, 0], [0, 1], [2, 0]], [[4, 4]])
     with pytest.raises(InputError) as refusal:
         scales(policy_of(Claims("cmmf(r1)")), problem)
-    assert [mistake.what.split("`")[1] for mistake in refusal.value.mistakes] == ["j0", "j2"]
+    assert [mistake.about[1] for mistake in refusal.value.mistakes] == ["j0", "j2"]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +231,6 @@ def test_refused_jobs_are_named_as_written_and_past_a_few_counted(
     jobs = [Job(f"j{index}", {"cpu": 1 + 7 * index % 5}) for index in range(count)]
     with pytest.raises(InputError) as refusal:
         allocate(cluster, [Job("g", {"gpu": 1}), *jobs], "cmmf(gpu)")
-    whats = [mistake.what for mistake in refusal.value.mistakes]
-    assert [what.split("`")[1] for what in whats[:named]] == [job.name for job in jobs[:named]]
-    assert whats[named:] == rest
+    found = refusal.value.mistakes
+    assert [each.about[1] for each in found[:named]] == [job.name for job in jobs[:named]]
+    assert [each.what for each in found[named:]] == rest

@@ -175,10 +175,10 @@ def test_a_built_in_name_cannot_be_taken() -> None:
 @pytest.mark.parametrize(
     ("scale", "sentence"),
     [
-        ([1.0, 0.0], "gives job `j1` the scale 0; a scale must be a positive finite number"),
-        ([1.0, -1.0], "gives job `j1` the scale -1"),
-        ([np.inf, 1.0], "gives job `j0` the scale inf"),
-        ([np.nan, 1.0], "gives job `j0` the scale nan"),
+        ([1.0, 0.0], "gives it the scale 0; a scale must be a positive finite number"),
+        ([1.0, -1.0], "gives it the scale -1"),
+        ([np.inf, 1.0], "gives it the scale inf"),
+        ([np.nan, 1.0], "gives it the scale nan"),
         ([1.0], "gives a scale of shape (1,); it must be one number for each job, (2,)"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_gang_that_can_never_run_is_a_warning(
 @pytest.mark.parametrize("rule", [name for name in whole_names() if name not in KEEPING])
 def test_what_cannot_keep_gangs_whole_refuses_them(rule: str) -> None:
     cluster = Cluster([Machine("m", {"gpu": 6})])
-    with pytest.raises(InputError, match=f"job a starts 4 tasks together, and {rule}"):
+    with pytest.raises(InputError, match=f'job "a", gang: 4 tasks start together, and {rule}'):
         shared(cluster, [Job("a", {"gpu": 1}, gang=4), Job("b", {"gpu": 1})], rule)
 
 
@@ -98,7 +98,7 @@ def test_an_audit_of_whole_tasks_refuses_gangs() -> None:
     given_ = Input(cluster, (Job("a", {"gpu": 1}, gang=4), Job("b", {"gpu": 1})))
     (refused,) = audit(given_, [rule_of("tsf", Tasks.WHOLE)])
     assert isinstance(refused, Refused)
-    assert "job a starts 4 tasks together" in refused.reasons[0]
+    assert 'job "a", gang: 4 tasks start together' in refused.reasons[0]
 
 
 @st.composite

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_policy, as_csv, placing, read, say
+from fairlead.cli.common.inputs import add_files, add_policy, as_csv, read, say
 from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.common.patience import patience
 from fairlead.cli.common.screen import screen_of
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         check_target(option, getattr(args, option), args.files)
     if not jobs:
         print("warning: no jobs are described: give their file, too", file=sys.stderr)
-    with patience(), placing(args.files):
+    with patience():
         allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
     if args.draw:
         allocation = draw_from_lottery(allocation, args.seed or 0)

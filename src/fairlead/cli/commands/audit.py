@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, read_jobs, say, say_result
+from fairlead.cli.common.inputs import add_files, add_live, read_jobs, say, say_result, texts_of
 from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.main import Exit
 from fairlead.model.errors import InputError, Mistake, Mistakes
@@ -158,8 +158,7 @@ def run(args: argparse.Namespace) -> int:
             else:
                 found.append(one)
         if not found:
-            reasons = dict.fromkeys(reason for one in refused for reason in one.reasons)
-            raise InputError(map(Mistake, reasons))
+            raise InputError(dict.fromkeys(each for one in refused for each in one.mistakes))
         # The sentences are about the input as it is, the witnesses about less of it.
         small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
     _keep(args, ((one.policy, one.property + _moment(one), one.witness) for one in small))
@@ -302,11 +301,10 @@ def _replay(args: argparse.Namespace) -> int:
     """Shows a witness again; the exit code says whether it still does."""
     from fairlead.audit.witness.file import witness_from_json
     from fairlead.audit.witness.replay import Again, replay
-    from fairlead.files import texts
 
     if args.files:
         raise InputError("--replay takes no other file", "the witness holds its input")
-    ((name, text),) = texts([args.replay])
+    ((name, text),) = texts_of([args.replay])
     written = witness_from_json(text, name)
     found = replay(written)
     about = f"{written.policy}, {written.property}, {', '.join(written.who)}"

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, as_csv, read_jobs, say, say_result
+from fairlead.cli.common.inputs import add_files, as_csv, read_jobs, say, say_result, with_places
 from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.common.patience import patience
 from fairlead.cli.text.comparison import Outcome, lines
@@ -87,7 +87,7 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
         try:
             outcomes.append(Outcome(rule.spec, allocate(cluster, jobs, rule)))
         except InputError as error:
-            reasons = tuple(str(mistake) for mistake in error.mistakes)
+            reasons = tuple(str(mistake) for mistake in with_places(error).mistakes)
             outcomes.append(Outcome(rule.spec, None, reasons))
     return outcomes
 

@@ -7,8 +7,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_address, complain, service_of
+from fairlead.cli.common.inputs import complain, say
+from fairlead.cli.common.remote import add_address, service_of
 from fairlead.client.places import ADMIN_TOKEN, state_folder
 
 EPILOG = """\

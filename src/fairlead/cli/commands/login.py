@@ -6,7 +6,8 @@ import argparse
 import os
 from dataclasses import replace
 
-from fairlead.cli.common.remote import add_service, at, complain, only_text, say_answer
+from fairlead.cli.common.inputs import complain
+from fairlead.cli.common.remote import add_service, at, only_text, say_answer
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped
 

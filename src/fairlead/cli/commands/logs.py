@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.remote import add_service, complain, service_of
+from fairlead.cli.common.inputs import complain
+from fairlead.cli.common.remote import add_service, service_of
 from fairlead.model.errors import InputError
 from fairlead.model.words import counted, escaped
 

@@ -7,8 +7,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain, say
 from fairlead.engines.registry import ENGINES
 from fairlead.garbage import keep_all, not_collecting
 from fairlead.model.errors import InputError, OutputError

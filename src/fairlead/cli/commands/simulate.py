@@ -120,7 +120,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does the runs that are not there yet, and prints all results."""
-    from fairlead.cli.common.remote import complain
+    from fairlead.cli.common.inputs import complain
     from fairlead.cli.serving.compiling import compiling_progress
     from fairlead.compiled import SIMULATION, first_time, note
     from fairlead.simulation.engine.progress import progress

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead import children
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain, say
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.model.errors import InputError
 from fairlead.model.words import number

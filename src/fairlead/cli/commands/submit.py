@@ -7,11 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import complain, say
 from fairlead.cli.common.remote import (
     PATIENCE,
     add_service,
-    complain,
     done,
     holding,
     only_text,
@@ -144,7 +143,8 @@ def run(args: argparse.Namespace) -> int:
 
         import fairlead.client.waiting  # noqa: F401  the same
     # A service that restarts while somebody waits for hours is no reason to give up.
-    with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
+    patience = 120.0 if args.wait else PATIENCE
+    with service_of(args, patience, _remark if args.wait else None) as service:
         accepted, warnings = submit_jobs(service, written, args)
         for each in warnings:
             complain(f"warning: {escaped(each.job)}: {escaped(each.sentence)}")
@@ -175,6 +175,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         say(ends)
     return code_of(rows)
+
+
+def _remark(sentence: str) -> None:
+    """As `complain`, above the bar of what is waited for."""
+    from tqdm import tqdm
+
+    tqdm.write(sentence, file=sys.stderr)
 
 
 def check_follow(jobs: Sequence[Job]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from fairlead.cli.common.inputs import texts_of
 from fairlead.cli.common.remote import add_service, count, rows_or, say_answer, service_of
 from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
@@ -61,10 +62,9 @@ def plain(tenant: Tenant) -> dict[str, Any]:
 
 def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
     """The tenants of the files, those above before those below them. Raises InputError."""
-    from fairlead.files import texts
     from fairlead.model.reading import read_parts
 
-    cluster, _ = read_parts(texts(files))
+    cluster, _ = read_parts(texts_of(files))
     if not cluster.tenants:
         raise InputError("there is no tenant in it", "write some under `tenants:`")
     left = list(cluster.tenants)

@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_action
-from fairlead.cli.common.remote import add_service, at, complain, rows_or, say_answer, service_of
+from fairlead.cli.common.inputs import add_action, complain
+from fairlead.cli.common.remote import add_service, at, rows_or, say_answer, service_of
 from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
 from fairlead.model.words import escaped
@@ -15,7 +15,6 @@ from fairlead.model.words import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fairlead.client.client import Client
     from fairlead.wire.tokens import TokenRow
 
 EPILOG = """\
@@ -69,9 +68,7 @@ def run(args: argparse.Namespace) -> int:
         say_answer(args, Tokens(tokens=found), lambda screen: lines(found, screen))
     elif args.action == "revoke":
         with service_of(args) as service:
-            if not args.lock_out:
-                _check_others(service, args.name)
-            service.revoke_token(args.name)
+            service.revoke_token(args.name, lock_out=args.lock_out)
         tree = {"schema": "fairlead.revoked/1", "name": args.name}
         say_answer(args, tree, lambda _: [f"{args.name}: revoked"])
     else:
@@ -92,25 +89,6 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             complain("Keep it safe: it is shown only once. Its user sets FAIRLEAD_TOKEN to it.")
     return 0
-
-
-def _check_others(service: Client, name: str) -> None:
-    """Refuses what would lock out whoever asks, or all administrators, with no way back but to
-    start the service again. Raises InputError."""
-    from fairlead.wire.kinds import Role
-
-    admins = [each.name for each in service.tokens() if each.role is Role.ADMIN]
-    if service.place.token is not None and service.me().name == name:
-        what = f"{name} is the token that this command asks with"
-    elif admins == [name]:
-        what = f"{name} is the last token of an administrator"
-    else:
-        return
-    raise InputError(
-        what,
-        "make another one (`fairlead token create NAME --role admin`), set FAIRLEAD_TOKEN to it"
-        f" and revoke {name} then; or say --lock-out",
-    )
 
 
 def lines(tokens: Sequence[TokenRow], screen: Screen) -> Iterable[str]:

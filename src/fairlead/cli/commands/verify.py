@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fairlead.cli.common.inputs import read, say
+from fairlead.cli.common.inputs import complain, read, say
 from fairlead.cli.common.screen import brief
 from fairlead.cli.main import Exit
 from fairlead.model.errors import CertificateError, InputError
@@ -28,7 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help="the input, as for `fairlead allocate`",
     )
-    parser.add_argument("proof", metavar="PROOF", help="what `fairlead allocate --proof` wrote")
+    parser.add_argument(
+        "proof", metavar="PROOF", help="what `fairlead allocate --proof` wrote, or -"
+    )
     parser.add_argument(
         "--scales-as-stated",
         action="store_true",
@@ -62,6 +64,6 @@ def _text(file: str) -> str:
 
     right = "give the file that `fairlead allocate --proof` wrote, after the input"
     try:
-        return text_of(file)
+        return text_of(file, complain)
     except InputError as error:
         raise InputError(replace(error.mistakes[0], right=right)) from error

@@ -6,7 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, add_policy, read_jobs, say_result
+from fairlead.cli.common.inputs import (
+    add_files,
+    add_live,
+    add_policy,
+    read_jobs,
+    say_result,
+    texts_of,
+)
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,9 +136,8 @@ def _changed(args: argparse.Namespace, given: Input) -> WhatIf:
 
 def _catalogue(file: str) -> tuple[Offer, ...]:
     from fairlead.audit.whatif.catalogue import read_catalogue
-    from fairlead.files import texts
 
-    return tuple(offer for name, text in texts([file]) for offer in read_catalogue(name, text))
+    return tuple(offer for name, text in texts_of([file]) for offer in read_catalogue(name, text))
 
 
 def _show(args: argparse.Namespace, found: WhatIf) -> None:

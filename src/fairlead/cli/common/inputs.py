@@ -84,29 +84,47 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_READ: list[list[tuple[str, str]]] = []
+"""The texts that this command read as its input."""
+
+_WRITTEN = ("device", "devices", "job", "machine", "tenant")
+"""What has a place in them; other subjects of mistakes are options, and what is in other files."""
+
+
 def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
-    from fairlead.files import load
+    from fairlead.model.reading import read as read_texts
 
-    return load(*files)
+    found = texts_of(files)
+    _READ.append(found)
+    return read_texts(found)
 
 
-@contextmanager
-def placing(files: Sequence[str]) -> Iterator[None]:
-    """Adds the places in the files to mistakes that are found when what they describe is shared.
-    The standard input cannot be read again: what came from it has none."""
-    try:
-        yield
-    except InputError as error:
-        from fairlead.files import STANDARD_INPUT, texts
-        from fairlead.model.reading import places
+def texts_of(files: Sequence[str]) -> list[tuple[str, str]]:
+    """The texts of files, with their names. Raises InputError."""
+    from fairlead.files import texts
 
-        if STANDARD_INPUT in files or not any(each.about for each in error.mistakes):
-            raise
-        place = places(texts(files))
-        raise InputError(
-            replace(each, place=each.place or (place(each.about) if each.about else None))
-            for each in error.mistakes
-        ) from error
+    return texts(files, complain)
+
+
+def forget_read() -> None:
+    """A command begins, which has read nothing."""
+    _READ.clear()
+
+
+def with_places(error: InputError) -> InputError:
+    """Mistakes that were found when what was read was shared, with their places in it. Where a
+    command read two inputs, nobody knows of which one they are."""
+    if len(_READ) != 1 or not any(each.about and not each.place for each in error.mistakes):
+        return error
+    from fairlead.model.reading import places
+
+    place = places(_READ[0])
+    return InputError(
+        replace(each, place=place(each.about))
+        if each.about and not each.place and each.about[0] in _WRITTEN
+        else each
+        for each in error.mistakes
+    )
 
 
 def read_jobs(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
@@ -120,9 +138,16 @@ def read_jobs(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
 
 def say(lines: Iterable[str]) -> None:
     """Prints a finished result at once, so that a failure leaves nothing on stdout."""
-    try:
+    with printing():
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Raises OutputError where what is printed cannot be written."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -141,6 +166,12 @@ def say_result(
         say([json_text(tree())])
     else:
         say(lines(screen_of(sys.stdout)))
+
+
+def complain(sentence: str) -> None:
+    """A remark that is no part of the answer."""
+    sys.stdout.flush()
+    print(sentence, file=sys.stderr)
 
 
 def forget_stdout() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NoReturn
 
-from fairlead.cli.common.inputs import close_match, close_option
+from fairlead.cli.common.inputs import close_match, close_option, say
 from fairlead.model.errors import InputError
 from fairlead.model.words import listing
 
@@ -29,6 +29,11 @@ class Parser(argparse.ArgumentParser):
         self._words = sys.argv[1:] if args is None else args
         self._refuse_twice()
         return super().parse_known_args(args, namespace)
+
+    def print_help(self, file: object = None) -> None:
+        """As all that is printed: what cannot be written is an error, which the library hides."""
+        del file
+        say(self.format_help().splitlines())
 
     def _refuse_twice(self) -> None:
         """The library takes the last value of an option that is given twice, and says nothing."""

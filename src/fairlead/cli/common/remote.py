@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import close_match, say
+from fairlead.cli.common.inputs import close_match, complain, say
 from fairlead.cli.common.screen import Screen, screen_of, table
 from fairlead.model.errors import InputError
 from fairlead.model.names import expand
@@ -42,11 +42,16 @@ def add_address(parser: argparse._ActionsContainer) -> None:
 
 
 @contextmanager
-def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator[Client]:
+def service_of(
+    args: argparse.Namespace,
+    patience: float = PATIENCE,
+    remark: Callable[[str], None] | None = None,
+) -> Iterator[Client]:
+    """The service that is asked; that it does not answer is a remark (None: `complain`)."""
     from fairlead.client.client import Client
 
     only_text(args)
-    with Client(args.url, patience=patience) as client:
+    with Client(args.url, patience=patience, on_wait=remark or complain) as client:
         yield client
         if client.age is not None:
             complain(f"from a service that does not lead: as of {client.age:.1f} s ago")
@@ -105,12 +110,6 @@ def say_answer(
 def all_pages(page: BaseModel) -> dict[str, Any]:
     """The answer that has what stands on all pages, and so names no next one."""
     return page.model_dump(mode="json", by_alias=True, exclude={"next"})
-
-
-def complain(sentence: str) -> None:
-    """A remark that is no part of the answer."""
-    sys.stdout.flush()
-    print(sentence, file=sys.stderr)
 
 
 def names_of(words: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
 from fairlead.wire.trace import TRACEPARENT, parent_of
@@ -21,9 +21,6 @@ _ENDING = "bcdfghjkmnpqrstvwxz23456789"
 read aloud."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-_QUOTED = re.compile(r"""(["']).*?\1""", re.DOTALL)
-"""What stands in quotes in a selector."""
 
 _FOR_COMMANDS = {
     "name": "--name",
@@ -66,7 +63,6 @@ class WrittenJobs:
 
 def jobs_of_files(args: argparse.Namespace) -> WrittenJobs:
     """The jobs of the files, and where they stand in them. Raises InputError."""
-    from fairlead.files import texts
     from fairlead.model.reading import read_submission
 
     if not args.files:
@@ -81,7 +77,7 @@ def jobs_of_files(args: argparse.Namespace) -> WrittenJobs:
             f"{said[0]} is about the job of a command, and files are given",
             "write it into the file; or, if this is a command, put -- before it",
         )
-    return WrittenJobs(*read_submission(texts(args.files)))
+    return WrittenJobs(*read_submission(texts_of(args.files)))
 
 
 def _check_command(words: Sequence[str]) -> None:
@@ -112,7 +108,6 @@ def job_of_command(args: argparse.Namespace) -> WrittenJobs:
     parent = os.environ.get(TRACEPARENT)
     if parent_of(parent) is not None:
         env.setdefault(TRACEPARENT, str(parent))
-    _check_where(args.where or "", mistakes)
     mistakes.report()
     job = Job(
         make_up_name(command[0]) if args.name is None else args.name,
@@ -179,17 +174,6 @@ def variables(words: Sequence[str]) -> dict[str, str]:
             mistakes.add((), f"--env {name}: no such variable is set here", f"write {name}=VALUE")
     mistakes.report()
     return env
-
-
-def _check_where(where: str, mistakes: Mistakes) -> None:
-    """Refuses what a shell's users write for "and" and "or", which would be part of a value."""
-    if sign := re.search(r"&&|\|\|", _QUOTED.sub("", where)):
-        right = "a comma means and" if sign[0] == "&&" else "write `key in (a, b)`, or two jobs"
-        mistakes.add(
-            (),
-            f"--where {where}: {sign[0]} is no part of a constraint",
-            f"{right}; a value that has it goes in quotes",
-        )
 
 
 def rename_jobs(written: WrittenJobs) -> WrittenJobs:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain
 
 SAID = "compiling the scheduler, once"
 LINE_EVERY = 10.0

@@ -9,14 +9,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.signin import read_sign_in
-from fairlead.files import text_of
+from fairlead.files import STANDARD_INPUT, text_of
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.quantity import exact
 from fairlead.model.times import read_duration
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.options import MICROSECONDS, Options
+from fairlead.scheduling.options import CHOSEN, MICROSECONDS, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
@@ -74,7 +75,12 @@ class Configured:
 
 def read_config(path: Path) -> Configured:
     """Reads the file. Raises InputError with every mistake in it."""
-    text = text_of(str(path))
+    if str(path) == STANDARD_INPUT:
+        raise InputError(
+            "the settings of a service cannot come from the standard input",
+            "name a file, which is read again when it is started again",
+        )
+    text = text_of(str(path), complain)
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}
@@ -106,8 +112,7 @@ def _of_service() -> list[str]:
 
 def _document(source: Source, node: Node) -> dict[str, Any]:
     parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, "api": ApiSettings}
-    online = [each.name for each in fields(Options)]
-    allowed = [*OPTIONS, *_of_service(), *online, *parts, SIGN_IN]
+    allowed = [*OPTIONS, *_of_service(), *CHOSEN, *parts, SIGN_IN]
     said: dict[str, Any] = {}
     for key, child in (source.mapping(node, (), allowed) or {}).items():
         if key in parts:
@@ -121,7 +126,7 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
             value = _value(source, child, ("setting", key))
             if value is None and not (key in _OFF and not len(source.mistakes)):
                 continue
-            if key in online:
+            if key in CHOSEN:
                 said.setdefault("options", {})[key] = value
             else:
                 said[key] = value

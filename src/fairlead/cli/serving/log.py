@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.compiling import SAID
 from fairlead.cli.serving.process import WARNING
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
@@ -248,12 +248,11 @@ class ServiceMaker:
 
 def cluster_of(plan: Plan) -> Cluster | None:
     """The machines and tenants of the cluster file. Raises InputError."""
-    from fairlead.files import texts
     from fairlead.model.reading import read, read_parts
 
     if plan.cluster is None:
         return None
-    given, kind = texts([plan.cluster]), ENGINES[plan.engine]
+    given, kind = texts_of([plan.cluster]), ENGINES[plan.engine]
     cluster, jobs = read_parts(given) if kind.machines_from else read(given)
     if jobs:
         raise InputError(

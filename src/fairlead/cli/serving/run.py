@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain, say
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.copies import check_original
 from fairlead.cli.serving.full_disk import FullDisk, is_full

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.remote import complain
+from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING
 from fairlead.extras import missing

@@ -62,12 +62,11 @@ def launch(s: Handle, j: int, m: int) -> None:
     if w.growing > 0 and known_useless(s, m):
         drop_near(s, m)
     link(s, t, m)
-    job.held += 1
+    hold(s, j, job.held + 1, job.unit)
     if job.total != UNLIMITED:
         job.waiting -= 1
     job.launches += 1
     w.launched += 1
-    hold(s, j, job.unit)
     use(s, j, 1)
     if w.groups > 0:
         s.runs[j, machine.group] += 1

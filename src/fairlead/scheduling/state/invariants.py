@@ -15,6 +15,7 @@ import numpy as np
 from fairlead.model.errors import InternalError
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
+from fairlead.scheduling.kernels.search.levels import levels_of
 from fairlead.scheduling.state.plainly_possible import could_run
 from fairlead.scheduling.state.rows import (
     bits,
@@ -256,7 +257,8 @@ def shares(state: State) -> Iterator[str]:
 
 
 def tenants(state: State) -> Iterator[str]:
-    """Tenants: active children, weights, idle holdings, offsets and rates, from the top down."""
+    """Tenants: active children, weights, idle holdings, floors, offsets and rates, from the top
+    down."""
     slots = tenant_slots(state)
     own: dict[int, list[int]] = {t: [] for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
@@ -272,6 +274,7 @@ def tenants(state: State) -> Iterator[str]:
         if listed != below[t]:
             yield f"the children of tenant {t} are {below[t]}, not {listed}"
     held: dict[int, int] = {}
+    floor: dict[int, int] = {}
     busy: dict[int, bool] = {}
 
     def gather(t: int) -> None:
@@ -280,6 +283,8 @@ def tenants(state: State) -> Iterator[str]:
         job = state.job
         held[t] = sum(int(job[j]["held"] * job[j]["unit"]) for j in own[t])
         held[t] += sum(held[child] for child in below[t])
+        floor[t] = sum(_first(job[j]) for j in own[t]) if state.header[0]["floors"] else 0
+        floor[t] += sum(floor[child] for child in below[t])
         busy[t] = any(job[j]["active"] for j in own[t]) or any(busy[c] for c in below[t])
 
     def compare(t: int, effective: float, above: float) -> Iterator[str]:
@@ -293,6 +298,7 @@ def tenants(state: State) -> Iterator[str]:
         found = {
             "held": held[t],
             "moving": moving,
+            "floor": floor[t],
             "jobs": len(active),
             "children": len(children),
             "weights": weights,
@@ -302,6 +308,12 @@ def tenants(state: State) -> Iterator[str]:
             offset = 0.0 if fifo else above + (held[t] - moving) / SHARE / effective
             rate = 1.0 if fifo else effective / (weights + len(active))
             found |= {"effective": effective, "offset": offset, "rate": rate}
+            if not tenant["single"]:
+                more = (floor[t] - (held[t] - moving)) / SHARE / effective
+                found["floor_level"] = 0.0 if fifo else offset + more
+        if tenant["leveled"] == state.header[0]["leveled"]:
+            for each in (j for j in active if job[j]["held"] == 0):
+                found["nothing"] = float(levels_of(state.handle, np.array([each]))[0])
         for name, value in found.items():
             if tenant[name] != value:
                 yield f"tenant {t}: {name} is {value}, not {tenant[name]}"
@@ -317,6 +329,13 @@ def tenants(state: State) -> Iterator[str]:
         gather(t)
     for t in top:
         yield from compare(t, float(state.tenant[t]["weight"]), 0.0)
+
+
+def _first(job: np.void) -> int:
+    """What a job counts in its tenants' floors: of an active one what starts together, and a unit
+    less for each task."""
+    held, unit = int(job["held"]), int(job["unit"])
+    return min(held, int(job["gang"])) * max(unit - 1, 0) if job["active"] else held * unit
 
 
 def _weight(state: State, t: int) -> Fraction:

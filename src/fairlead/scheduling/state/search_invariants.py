@@ -9,7 +9,7 @@ import numpy as np
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
-from fairlead.scheduling.kernels.search.levels import UNDER
+from fairlead.scheduling.kernels.search.levels import NEARER, UNDER
 from fairlead.scheduling.state.rows import UP, are_held, bits
 from fairlead.scheduling.transitions import MachineState
 
@@ -173,7 +173,9 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     tenant = state.tenant[t]
     root = int(tenant["root"])
     level = float(tenant["offset"] + state.node[root]["key"] / tenant["rate"])
-    level *= 1.0 if tenant["single"] else UNDER
+    if not tenant["single"]:
+        floor = float(tenant["floor_level"])
+        level = (level if level >= floor else floor - (floor - level) * NEARER) * UNDER
     if tenant["leaf"] != n:
         yield f"tenant {t} has another leaf than {n}"
     if (leaf["key"], leaf["seq"]) != (level, state.node[root]["seq"]):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from fairlead.model.errors import InputError
 from fairlead.model.plain import (
-    job_of,
+    kept_job_of,
     machine_of,
     plain_job,
     plain_machine,
@@ -97,7 +97,7 @@ TRUTH = Form(_same, _truth)
 WHOLE_OR_NONE = Form(_same, _whole_or_none)
 MACHINE = Form(plain_machine, machine_of)
 TENANT = Form(plain_tenant, tenant_of)
-JOB = Form(plain_job, job_of)
+JOB = Form(plain_job, kept_job_of)
 PIECES = Form(lambda pieces: [list(each) for each in pieces], _pieces)
 ADVICE = Form(_plain_advice, _advice)
 COUNTS = Form(dict, _counts)

@@ -322,6 +322,30 @@ def _revoke_token(step: Step, request: RevokeToken) -> Value:
     name = request.name
     if not step.tokens.get(name, name in step.records.tokens):
         refuse(Wrong.NOT_FOUND, f'there is no token "{name}"')
+    if not request.lock_out:
+        _check_lock_out(step, request)
     step.note("token_revoked", name=name)
     step.tokens[name] = False
     return None
+
+
+def _check_lock_out(step: Step, request: RevokeToken) -> None:
+    """Refuses what would lock out whoever asks, or all administrators, with no way back but to
+    start the service again."""
+    admins = [
+        token.name
+        for token in step.records.tokens.values()
+        if token.role is Role.ADMIN and step.tokens.get(token.name, True)
+    ]
+    if request.caller.token == request.name:
+        what = "the token that is asked with"
+    elif admins == [request.name]:
+        what = "the last token of an administrator"
+    else:
+        return
+    refuse(
+        Wrong.CONFLICT,
+        f'"{request.name}" is {what}',
+        "make another one (`fairlead token create NAME --role admin`), ask with that, and revoke"
+        " this one then; or say --lock-out (`lock_out=true`)",
+    )

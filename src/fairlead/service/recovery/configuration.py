@@ -20,9 +20,9 @@ from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
 
-SCHEMA = 4
+SCHEMA = 5
 """Of the entries' kinds and bodies. 2: there is `core_changed`. 3: `engine_changed` and
-`engine_gone`. 4: `task_placed`."""
+`engine_gone`. 4: `task_placed`. 5: `options` say whether tenants have floors."""
 
 SERVICE_STARTED = "service_started"
 """The kind of the entry that says what the core is made of."""
@@ -74,17 +74,12 @@ def units_of(nodes: Sequence[Node], settings: Settings) -> tuple[Unit, ...]:
 
 def start_body(units: Sequence[Unit], settings: Settings) -> dict[str, Any]:
     """The body of the entry `service_started`."""
-    options = settings.options
     return {
         "version": __version__,
         "schema": SCHEMA,
         "policy": str(settings.policy),
         "placement": settings.placement,
-        "options": {
-            "reserve_after": options.reserve_after,
-            "preempt_after": options.preempt_after,
-            "whole": options.whole,
-        },
+        "options": settings.options.plain(),
         "units": [
             {"name": unit.name, "unit": str(unit.unit), "piece": unit.piece} for unit in units
         ],
@@ -94,7 +89,7 @@ def start_body(units: Sequence[Unit], settings: Settings) -> dict[str, Any]:
 def core_of(body: dict[str, Any]) -> Core:
     """The core that such a body means, before it was told anything."""
     units = [Unit(each["name"], Fraction(each["unit"]), each["piece"]) for each in body["units"]]
-    return Core(units, body["policy"], body["placement"], Options(**body["options"]))
+    return Core(units, body["policy"], body["placement"], Options.of(body["options"]))
 
 
 def core_like(start: Start) -> Core:
@@ -143,7 +138,7 @@ def check_settings(core: Core, records: Records, settings: Settings) -> None:
 def reconfigure_core(core: Core, time: int, body: Body) -> Core:
     """A core of its own that goes on from this one under what such a body says. Raises InputError
     where it cannot be."""
-    options = Options(**body["options"])
+    options = Options.of(body["options"])
     return reconfigure(core, time, body["policy"], body["placement"], options)
 
 

@@ -102,8 +102,9 @@ def tenant_weights(problem: Problem, scale: Iterable[Any]) -> Weights:
         if not weight[tenant] > 0:
             name = problem.tree.names[tenant]
             raise InputError(
-                f"tenant `{name}` could run nothing in its pool, so it would weigh nothing",
+                "it could run nothing in its pool, so it would weigh nothing",
                 "give it a pool and limits that let at least one of its jobs run, or a weight",
+                about=("tenant", name, "pool"),
             )
     return Weights(tuple(weight), tuple(pools))
 

@@ -215,8 +215,9 @@ def _scale(spec: str, function: Callable[..., object], problem: Problem) -> Floa
 
 def _no_scale(spec: str, job: str, scale: float) -> Mistake:
     return Mistake(
-        f"policy `{spec}` gives job `{job}` the scale {scale:g}",
+        f"policy `{spec}` gives it the scale {scale:g}",
         "a scale must be a positive finite number of tasks",
+        about=("job", job),
     )
 
 

@@ -139,9 +139,10 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
     if (fit >= UNBOUNDED).any():
         j = int(fit.argmax())
         raise InputError(
-            f"the machines hold {fit[j]:.3g} tasks of `{problem.job_names[j]}`, more than whole"
-            f" tasks are counted to, which is {UNBOUNDED:.3g}",
+            f"the machines hold {fit[j]:.3g} of its tasks, more than whole tasks are counted to,"
+            f" which is {UNBOUNDED:.3g}",
             "make its tasks larger, or share divisible tasks",
+            about=("job", problem.job_names[j], "demand"),
         )
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
     limits = _limits(cluster, problem, ordered)

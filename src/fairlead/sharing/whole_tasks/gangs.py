@@ -20,8 +20,8 @@ def refuse_gangs(counts: Counts, mechanism: str) -> None:
     for name, gang in zip(counts.problem.job_names, counts.gang.tolist(), strict=True):
         if gang > 1:
             raise InputError(
-                f"job {name} starts {gang} tasks together, and {mechanism} gives out tasks one"
-                " by one",
+                f"{gang} tasks start together, and {mechanism} gives out tasks one by one",
                 "share with a policy and --tasks whole or with serial-dictatorship, which keep"
                 " gangs whole, or leave out gang",
+                about=("job", name, "gang"),
             )

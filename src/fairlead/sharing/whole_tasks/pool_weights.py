@@ -32,9 +32,9 @@ def with_pools(counts: Counts) -> Counts:
         weight[tenant] = _largest(counts, jobs, tree.pool_count[tenant])
         if not weight[tenant]:
             raise InputError(
-                f"tenant `{tree.names[tenant]}` could run no whole task in its pool, so it"
-                " would weigh nothing",
+                "it could run no whole task in its pool, so it would weigh nothing",
                 "give it a pool and limits that let one of its jobs run a task, or a weight",
+                about=("tenant", tree.names[tenant], "pool"),
             )
     return replace(counts, weight=tuple(weight))
 

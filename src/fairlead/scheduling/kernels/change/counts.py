@@ -295,8 +295,7 @@ def release(s: Handle, t: int) -> None:
     _mark_room_grew(s, m)
     if s.header[0].groups > 0:
         s.runs[j, s.machine[m].group] -= 1
-    job.held -= 1
-    hold(s, j, -job.unit)
+    hold(s, j, job.held - 1, job.unit)
     use(s, j, -1)
 
 

@@ -230,8 +230,7 @@ def rescale(s: Handle, jobs: Ints, scale: Floats, unit: Ints, usable: Ints) -> N
         j = jobs[i]
         job = s.job[j]
         if job.unit != unit[i]:
-            hold(s, j, job.held * (unit[i] - job.unit))
-            job.unit = unit[i]
+            hold(s, j, int64(job.held), unit[i])
         job.scale = scale[i]
         job.usable = usable[i]
         update_job(s, j)

@@ -62,7 +62,7 @@ class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no typ
 
 define_boxing(StateType, Proxy)
 
-NODES = ("node", "need", "terms", "front")
+NODES = ("node", "need", "terms", "line", "front")
 """The arrays that have as many rows as there are nodes."""
 
 Handle = Any
@@ -136,7 +136,7 @@ class State:
         for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
             header[name] = NONE
         header["reserve_after"] = NEVER
-        header["picky"] = 1
+        header["picky"] = header["leveled"] = 1
         self._resize_nodes(4 * rows)
         self._make_sets()
         self._count_spots()
@@ -150,6 +150,7 @@ class State:
     node: Records
     out: Records
     alarm: Records
+    line: Records
     front: Records
     capacity: Ints
     free: Ints

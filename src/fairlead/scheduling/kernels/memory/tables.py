@@ -159,6 +159,7 @@ TENANT = np.dtype(
         ("seq", np.int64),
         ("held", np.int64),  # by all below it, in units of 1 / SHARE
         ("moving", np.int64),  # by its active jobs and active children
+        ("floor", np.int64),  # by all inactive jobs below; of active ones what starts together
         ("weight", np.float64),
         ("weight_low", np.float64),  # what rounding took from it
         ("weights", np.float64),  # of its active children, tenants only, in their order
@@ -166,6 +167,9 @@ TENANT = np.dtype(
         ("effective", np.float64),  # E: its weight, split among active siblings
         ("offset", np.float64),  # A: its idle holdings and those above
         ("rate", np.float64),  # e of each of its jobs
+        ("floor_level", np.float64),  # A, with what is in the floor
+        ("nothing", np.float64),  # the level of a job that holds nothing
+        ("leveled", np.int64),  # the header's, when that was computed
     ],
     align=True,
 )
@@ -225,12 +229,24 @@ OUT = np.dtype(
 
 ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], align=True)
 
+LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's line
+    [
+        ("key", np.float64),  # as the node's was when it came
+        ("seq", np.int64),
+        ("search", np.int64),  # in which it stands there; of a tenant's leaf: in which it has one
+        ("below", np.int32),  # the first of those that come after it; of a tenant's leaf: the first
+        ("beside", np.int32),  # the next that comes after the same one
+        ("witness", np.int32),
+    ],
+    align=True,
+)
+
 FRONT = np.dtype(  # a walk of `search` has no seq and no witness
     [
         ("key", np.float64),  # the least level below the node
         ("seq", np.int64),
         ("node", np.int32),
-        ("tenant", np.int32),  # whose trie it is in; NONE: that of the tenants
+        ("tenant", np.int32),  # whose trie it is in, or, a leaf, whose line it stands for; or NONE
         ("witness", np.int32),  # the place in `near` of a machine that held it
     ],
     align=True,
@@ -270,6 +286,8 @@ HEADER = np.dtype(
         ("alarms", np.int64),
         ("fell", np.int64),  # some level fell since the heap was made
         ("fifo", np.int64),  # all levels are 0
+        ("floors", np.int64),  # tenants have floors (Options)
+        ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
         ("reserve_after", np.int64),  # NEVER: off
         ("first", np.int64),  # job seq that is first in line, NONE
         ("first_slot", np.int64),
@@ -302,6 +320,7 @@ TABLES = {
     "node": NODE,
     "out": OUT,
     "alarm": ALARM,
+    "line": LINE,
     "front": FRONT,
 }
 """Arrays of records."""

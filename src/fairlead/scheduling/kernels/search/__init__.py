@@ -30,7 +30,8 @@ it needs no balancing. What is found never depends on a signature, only how fast
   - its need does not fit the room: all below it need at least as much;
   - a term that all below need is lacking;
   - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
-A tenant's key is a lower bound (`levels.at_least`); a leaf's level is exact, and ties go by seq.
+A tenant's key is a lower bound (`levels.at_least`), which knows its own floor and none of those
+above; a leaf's level is exact, and ties go by seq.
 
 *Briefs.* A walk would wait for memory at each node's rows of needs and terms. So its record has
 them in brief (`memory.briefs`): a word says nearly how much of four resources, and one subtraction
@@ -39,10 +40,12 @@ tells "certainly too little" from "perhaps enough". Where briefs do not say all,
 *Permission.* A walk answers what many jobs share of the chain (`room.permission`): terms, room,
 limits. The rest of it (reservations, jobs that spread, gangs) is asked at a leaf.
 
-*Best first, over several machines.* A heap holds the nodes still to be looked at, the least first
-(`best_first`). The machines are a list, with briefs beside each other, so that 64 of them are
-compared with a node at once. A node in the heap remembers its witness, a machine of the list that
-may hold what is below: mostly that one holds the child's, too. A node without a witness goes. A
+*Best first, over several machines.* A heap holds the nodes of the tenants' trie still to be looked
+at, the least first (`best_first`); those of a tenant's trie stand in a line, one for each tenant
+(`lines`): whatever is launched moves the levels of all of a tenant's jobs, and never their order.
+The machines are a list, with briefs beside each other, so that 64 of them are compared with a node
+at once. A node remembers its witness, a machine of the list that may hold what is below: mostly
+that one holds the child's, too. A node without a witness goes. A
 fresh job, which may fit anywhere, is asked about on all machines, by the sets of `room.places`; the
 others only where room grew, since elsewhere they were refused.
 

@@ -1,7 +1,8 @@
 """The next job, best first: fresh ones on all machines, the others on those whose room grew.
 
 A decision goes once through the tries of waiting jobs for all these machines together: a heap
-holds the nodes that are still to be looked at, the least (level, seq) first. A node goes where no
+holds what is still to be looked at, the least (level, seq) first: nodes of the tenants' trie, and
+for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
 fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
 levels rise while all is decided, so that what was left out stays out, and what a node says stays a
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
@@ -37,7 +38,14 @@ from fairlead.scheduling.kernels.room.permission import (
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, drop_clean, lowest
 from fairlead.scheduling.kernels.room.rules import better, slack
-from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.levels import level, level_of_share
+from fairlead.scheduling.kernels.search.lines import (
+    begin_line,
+    first_of,
+    give_way,
+    join,
+    leave,
+)
 from fairlead.scheduling.kernels.search.search import holds, is_held_back
 
 
@@ -228,12 +236,6 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     return best
 
 
-@inner
-def _level_of(s: Handle, n: int, t: int) -> float:
-    """A bound that no level below a node is less than: of the tenants' trie, or of tenant t's."""
-    return s.node[n].key if t < 0 else at_least(s.tenant[t], s.node[n].key)
-
-
 @small
 def _before(s: Handle, at: int, key: float, seq: int) -> bool:
     """Does an entry of the heap come before these?"""
@@ -268,9 +270,9 @@ def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int)
 
 @inner
 def _push(s: Handle, n: int, t: int, witness: int) -> None:
-    """Puts a node into the heap."""
+    """Puts a node of the tenants' trie into the heap, for itself or for the line of tenant t."""
     w, front = s.header[0], s.front
-    key, seq = _level_of(s, n, t), s.node[n].seq
+    key, seq = s.node[n].key, s.node[n].seq
     at = w.heap
     w.heap += 1
     while at > 0:
@@ -313,28 +315,84 @@ def _begin(s: Handle) -> None:
                 job = s.job[j]
                 if job.active and job.owner != w.begun:
                     job.owner = w.begun
-                    _push(s, int64(job.leaf), int64(job.tenant), 0)
+                    leaf = int64(s.tenant[job.tenant].leaf)
+                    begin_line(s, leaf)
+                    join(s, leaf, int64(job.leaf), 0)
+                    _push(s, leaf, int64(job.tenant), 0)
 
 
 @inner
-def _part(s: Handle, n: int, t: int) -> None:
-    """The first in the heap gives way to the two below it."""
+def _part(s: Handle, n: int) -> None:
+    """The first in the heap, a node of the tenants' trie, gives way to the two below it."""
     node, top = s.node, s.front[0]
-    left, right = int64(node[n].left), int64(node[n].right)
-    a, b = node[left], node[right]
-    if b.key < a.key or (b.key == a.key and b.seq < a.seq):
-        left, right = right, left
+    left, right = _in_order(s, n)
     witness = int64(top.witness)
     one, other = _holder(s, left, witness), _holder(s, right, witness)
     if one >= 0:
         top.node = left  # the lesser one: as little as what it stands for
         top.witness = one
         if other >= 0:
-            _push(s, right, t, other)
+            _push(s, right, NONE, other)
     elif other >= 0:
-        _sink(s, _level_of(s, right, t), node[right].seq, right, t, other)
+        _sink(s, node[right].key, node[right].seq, right, NONE, other)
     else:
         _pop(s)
+
+
+@inner
+def _part_in_line(s: Handle, leaf: int, n: int) -> None:
+    """The first in a tenant's line gives way to the two below it."""
+    left, right = _in_order(s, n)
+    witness = int64(s.line[n].witness)
+    one, other = _holder(s, left, witness), _holder(s, right, witness)
+    if one >= 0:
+        give_way(s, leaf, left, one)
+    else:
+        leave(s, leaf)
+    if other >= 0:
+        join(s, leaf, right, other)
+
+
+@small
+def _in_order(s: Handle, n: int) -> tuple[int, int]:
+    """The two below a node, the lesser one first."""
+    left, right = int64(s.node[n].left), int64(s.node[n].right)
+    a, b = s.node[left], s.node[right]
+    if b.key < a.key or (b.key == a.key and b.seq < a.seq):
+        return right, left
+    return left, right
+
+
+@inner
+def _next_in_line(s: Handle, t: int, leaf: int) -> int:
+    """The next job of a tenant, if its level is that of the first in the heap, which stands for its
+    line. NONE if it is not known yet, or comes later: then the heap and the line say what is."""
+    top, tenant, line = s.front[0], s.tenant[t], s.line
+    n = first_of(s, leaf)
+    if n < 0:
+        _pop(s)
+        return NONE
+    here = s.node[n]
+    if here.key != line[n].key or here.seq != line[n].seq:
+        witness = int64(line[n].witness)
+        leave(s, leaf)
+        join(s, leaf, n, witness)  # its share rose
+        return NONE
+    key = level_of_share(s, t, here.key)
+    if here.left < 0 and key <= top.key and not tenant.single:
+        key = level(s, int64(here.owner))  # a job, which may be the next
+    if key != top.key or here.seq != top.seq:
+        _sink(s, key, here.seq, leaf, t, 0)  # it rose
+    elif tenant.capped and is_held_back(s, n, t):
+        tenant.cut = 1
+        leave(s, leaf)
+    elif here.left >= 0:
+        _part_in_line(s, leaf, n)
+    elif _may_be_placed(s, int64(here.owner)):
+        return int64(here.owner)
+    else:
+        leave(s, leaf)
+    return NONE
 
 
 @kernel
@@ -350,21 +408,16 @@ def next_near(s: Handle) -> int:
         top = s.front[0]
         n, t = int64(top.node), int64(top.tenant)
         here = node[n]
-        key = _level_of(s, n, t)
-        if t >= 0 and here.left < 0 and key <= top.key and not s.tenant[t].single:
-            key = level(s, int64(here.owner))  # a job, which may be the next
-        if key != top.key or here.seq != top.seq:
-            _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
-        elif t >= 0 and s.tenant[t].capped and is_held_back(s, n, t):
-            s.tenant[t].cut = 1
-            _pop(s)
+        if t >= 0:
+            j = _next_in_line(s, t, n)
+            if j >= 0:
+                return j
+        elif here.key != top.key or here.seq != top.seq:
+            _sink(s, here.key, here.seq, n, NONE, int64(top.witness))  # it rose
         elif here.left >= 0:
-            _part(s, n, t)
-        elif t < 0:
-            top.tenant = here.owner
-            top.node = s.tenant[here.owner].root
-        elif _may_be_placed(s, int64(here.owner)):
-            return int64(here.owner)
+            _part(s, n)
         else:
-            _pop(s)
+            top.tenant = here.owner
+            begin_line(s, n)
+            join(s, n, int64(s.tenant[here.owner].root), int64(top.witness))
     return NONE

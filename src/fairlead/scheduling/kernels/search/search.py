@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.levels import level, level_of_share
 
 
 @small
@@ -54,7 +54,7 @@ def _open(
     ahead = one < other
     tie = one == other and left.seq < right.seq
     if t >= 0:
-        one, other = at_least(s.tenant[t], one), at_least(s.tenant[t], other)
+        one, other = level_of_share(s, t, one), level_of_share(s, t, other)
     keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
     keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
     at = np.uint64(top)
@@ -147,10 +147,10 @@ def _least(s: Handle, m: int) -> int:
                 best = j
                 bound, bound_seq = its, leaf.seq
         else:
-            # A tenant: its jobs, at the same level.
+            # A tenant: its jobs, by all floors above them.
             here.tenant = node[n].owner
             here.node = s.tenant[here.tenant].root
-            here.key = node[n].key
+            here.key = level_of_share(s, int64(here.tenant), node[here.node].key)
             top += 1
     return best
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
@@ -53,9 +56,16 @@ async def make_token(context: Enter) -> Response:
     return context.answer(made, {"Cache-Control": "no-store"})
 
 
-async def revoke_token(context: Enter, token: Name) -> Response:
+async def revoke_token(
+    context: Enter,
+    token: Name,
+    lock_out: Annotated[
+        bool,
+        Query(description="though it is the one that is asked with, or an administrator's last"),
+    ] = False,
+) -> Response:
     """Revokes a token."""
-    await context.ask(RevokeToken(context.caller, token))
+    await context.ask(RevokeToken(context.caller, token, lock_out))
     return Response(None, context.route.status)
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from fairlead.model.constraint import Requirement
 from fairlead.model.errors import InputError, Mistake
-from fairlead.model.selector_syntax import parse_selector
+from fairlead.model.selector_syntax import kept_selector
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.traces.tables import Column, Kind
 from fairlead.simulation.workload import Ints, MachineEvent, Resource, Words
@@ -93,7 +93,7 @@ def term_fields(term: Term) -> tuple[TermKind, str]:
 def term_of(kind: str, text: str) -> Term:
     """The term that a row of the table means. Raises InputError."""
     if kind == TermKind.WHERE.value:
-        found: tuple[Requirement, ...] = parse_selector(text).requirements
+        found: tuple[Requirement, ...] = kept_selector(text).requirements
         if len(found) != 1:
             raise InputError(f"{text!r} holds {len(found)} requirements", "write one in each row")
         return found[0]

@@ -1,0 +1,102 @@
+"""What a request that came to nothing means: why no answer came, and the error that one is."""
+
+from __future__ import annotations
+
+import httpx2
+
+from fairlead.client.errors import (
+    AnswerError,
+    BusyError,
+    NotAllowedError,
+    NotLeadingError,
+    RefusedError,
+    ServiceError,
+    UnknownNameError,
+)
+from fairlead.client.places import ADMIN_TOKEN, Place
+from fairlead.model.errors import Mistake
+from fairlead.wire.errors import STATUS, ErrorKind, from_wire
+
+NOT_LEADING = STATUS[ErrorKind.NOT_LEADING]
+
+
+def unreachable(error: httpx2.TransportError, place: Place, timeout: float) -> str:
+    """Why no answer came, and what to do."""
+    text = str(error)
+    there = f"{place.url} (from {place.said_by})"
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].strip() or text
+        return (
+            f"the certificate of {there} is not believed: {reason}; name the file of the one who"
+            " signed it with FAIRLEAD_CA, or as `ca:` in the client's file"
+        )
+    if "[SSL" in text or "WRONG_VERSION_NUMBER" in text:
+        return f"TLS with {there} failed: {text}; without TLS the address begins with http://"
+    if isinstance(error, httpx2.ConnectTimeout):
+        return f"nothing answers at {there}; is the address right, and is a firewall in between?"
+    if isinstance(error, httpx2.ReadTimeout):
+        return f"{there} has not answered for {timeout:g} seconds; it is busy, or hangs"
+    if isinstance(error, httpx2.ConnectError):
+        if "Name or service not known" in text or "getaddrinfo" in text or "resolution" in text:
+            return f"the name in {there} is not known; is it written right?"
+        return (
+            f"nothing listens at {there}; is the service running? `fairlead serve` starts one"
+            f"{'' if 'refused' in text.lower() else f' ({text})'}"
+        )
+    if isinstance(error, httpx2.RemoteProtocolError):
+        return (
+            f"{there} hung up without an answer; if it wants TLS, the address begins with https://"
+        )
+    return f"the connection to {there} failed: {text or type(error).__name__}"
+
+
+def error_of(status: int, tree: object, place: Place) -> ServiceError:
+    """The error that an answer of this status is."""
+    mistakes = _mistakes_in(tree)
+    text = "; ".join(map(str, mistakes))
+    if status == 401 and place.login is not None:
+        return NotAllowedError(
+            f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
+        )
+    if status == 401:
+        how = f"it is from {place.token_by}: check it, or ask for a new one"
+        if place.token is None:
+            how = "none is given: set FAIRLEAD_TOKEN"
+        elif place.token_by.endswith(f"/{ADMIN_TOKEN}"):
+            how = (
+                f"it is from {place.token_by}: where it was revoked, take that file away and start"
+                " the service again, which makes another one"
+            )
+        return NotAllowedError(f"{place.url} does not take the token; {how}", status)
+    if status == 403:
+        return NotAllowedError(text or "this token may not do that", status)
+    if status == NOT_LEADING:
+        return NotLeadingError(
+            f"{text or 'this service follows another one'}; name all addresses, with commas between"
+            f" them, where {place.said_by} names one",
+            status,
+        )
+    if status in (408, 429, 503):
+        return BusyError(text or f"{place.url} is busy (status {status})", status)
+    if status == 404 and mistakes:
+        return UnknownNameError(mistakes, status)
+    if 400 <= status < 500 and mistakes:
+        return RefusedError(mistakes, status)
+    said = f": {text}" if text else ""
+    if 300 <= status < 400 or 400 <= status < 500:
+        return AnswerError(
+            f"{place.url} (from {place.said_by}) does not answer as a Fairlead service does"
+            f" (status {status}){said}; is the address right?",
+            status,
+        )
+    return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
+
+
+def _mistakes_in(tree: object) -> tuple[Mistake, ...]:
+    """The mistakes of an answer that is an error (`wire.errors.ErrorAnswer`)."""
+    error = tree.get("error") if isinstance(tree, dict) else None
+    mistakes = error.get("mistakes") if isinstance(error, dict) else None
+    if not isinstance(mistakes, list):
+        return ()
+    found = (from_wire(each) for each in mistakes)
+    return tuple({str(each): each for each in found if each is not None}.values())
