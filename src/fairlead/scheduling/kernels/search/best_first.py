@@ -39,13 +39,7 @@ from fairlead.scheduling.kernels.room.permission import (
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, drop_clean, lowest
 from fairlead.scheduling.kernels.room.rules import better, slack
 from fairlead.scheduling.kernels.search.levels import level, level_of_share
-from fairlead.scheduling.kernels.search.lines import (
-    begin_line,
-    first_of,
-    give_way,
-    join,
-    leave,
-)
+from fairlead.scheduling.kernels.search.lines import begin_line, first_of, give_way, join, leave
 from fairlead.scheduling.kernels.search.search import holds, is_held_back
 
 
