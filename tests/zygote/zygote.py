@@ -21,6 +21,7 @@ from pathlib import Path
 
 from fairlead.scheduling.warming import warm
 from fairlead.service.api.app import routes
+from fairlead.service.api.kernels.warming import warm_door
 from fairlead.service.fairness.process import small_question
 from fairlead.service.fairness.solve import answer
 from fairlead.simulation.engine.run import compile_all
@@ -151,7 +152,8 @@ def prepare() -> None:
     """Has there what programs begin with."""
     for name in MODULES:
         import_module(name)
-    warm(lambda *_: None)
+    for part in (warm, warm_door):
+        part(lambda *_: None)
     compile_all()
     routes()
     answer(small_question())

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.errors import InputError
+from fairlead.model.json_parts import json_parts
 from fairlead.model.plain import kept_job_of, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
@@ -108,7 +109,7 @@ class Dump:
             "free_terms": ids.free_terms,
             **self.plain,
         }
-        text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+        text = json_parts(header, sort_keys=True)
         blobs = [np.ascontiguousarray(rows, _little(rows)).tobytes() for rows in kept]
         return b"".join([START, len(text).to_bytes(8, "little"), text, *blobs])
 

@@ -6,7 +6,9 @@ import base64
 import json
 import os
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,6 +24,9 @@ from tests.engines.ray.ground import RayBed, assign
 from tests.engines.ray.lines import SECRETS, line, soon_read
 
 pytestmark = pytest.mark.usefixtures("patient")
+
+
+MIB = 1 << 20
 
 
 class Caller:
@@ -291,3 +296,38 @@ def test_what_the_other_side_does_not_take_ends_the_line() -> None:
         end_heard(worker)
     worker.close()
     end.socket.close()
+
+
+@pytest.mark.deep
+@pytest.mark.slow
+def test_what_a_call_and_a_command_write_is_cut_together(caller: Caller) -> None:
+    def prints(_: int) -> None:
+        while True:
+            sys.stdout.write("x" * (MIB // 16))
+            time.sleep(0.01)
+
+    (call,) = caller.job(prints, cpu="0.5")
+    command, engine = Attempt(99, 0, 1), caller.engine
+    flood = f"while sleep 0.01; do head -c {MIB // 16} /dev/zero; done"
+    engine.launch([assign(command, "head", flood, cpu="0.5")])
+    both = [call, command]
+
+    def sizes() -> list[int]:
+        return [engine.output(each, Stream.OUT, 0, 1).size for each in both]
+
+    def cut(each: Attempt) -> bool:
+        return b"is left out]" in engine.output(each, Stream.OUT, -100, 100).data
+
+    wait(caller.bed, lambda: min(sizes()) > 2 * MIB)
+    engine.limit_outputs(both, 1000 * MIB)
+    wait(caller.bed, lambda: min(sizes()) > 4 * MIB)
+    assert not any(map(cut, both))
+    engine.limit_outputs(both, 4 * MIB)
+    wait(caller.bed, lambda: all(map(cut, both)))
+    kept = sizes()
+    engine.cancel(both)
+    for each in both:
+        end = caller.end(each)
+        assert isinstance(end, Ended)
+        assert "what its tenant had room for" in end.message
+    assert sizes() == kept

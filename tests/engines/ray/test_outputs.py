@@ -67,7 +67,7 @@ def test_what_is_within_the_limit_is_whole() -> None:
 
 
 def test_a_function_may_print_as_much() -> None:
-    room = function._Room(MOST)  # noqa: SLF001
+    room = function._Room(MOST, lambda _: False)  # noqa: SLF001
     out, err = (function._LazyFile(WHERE, stream, room) for stream in ("stdout", "stderr"))  # noqa: SLF001
     print("é" * (MOST // 2 - 1), file=out, end="")
     assert (out.cut, err.cut) == (False, False)
@@ -80,3 +80,19 @@ def test_a_function_may_print_as_much() -> None:
     text = "é" * (MOST // 2 - 1) + "ü" + NOTICE.format(MOST)
     assert output().decode() == text
     assert output("stderr").decode() == NOTICE.format(MOST)
+
+
+def test_what_a_function_prints_is_cut_where_its_tenant_has_no_more_room() -> None:
+    asked = list[int]()
+
+    def cut(kept: int) -> bool:
+        asked.append(kept)
+        return kept > 0
+
+    room = function._Room(MOST, cut)  # noqa: SLF001
+    out = function._LazyFile(WHERE, "stdout", room)  # noqa: SLF001
+    for _ in range(3):
+        out.write("more\n")
+    out.finish()
+    assert asked == [0, 5]
+    assert output().decode() == "more\n" + NOTICE.format(5)

@@ -50,14 +50,14 @@ MISSING: Mapping[int, str] = {
 class Outputs:
     """The pipes of a task. `files`: descriptors of the two files, to which is added; `most`: bytes
     of both together; `uid`: who is to find the pipes his own, where another user runs the task;
-    `cut`: whether nothing more is to be kept."""
+    `cut`: whether nothing more is to be kept, asked with how much is."""
 
     def __init__(
         self,
         files: tuple[int, int],
         most: int,
         uid: int | None,
-        cut: Callable[[], bool] = lambda: False,
+        cut: Callable[[int], bool] = lambda _: False,
     ) -> None:
         self.missing = Missing.NOTHING
         self._cut, self._unseen = cut, 0
@@ -114,7 +114,7 @@ class Outputs:
         self._unseen -= len(data)
         if self._unseen < 0 < self._left:
             self._unseen = UNSEEN
-            if self._cut():
+            if self._cut(self._most - self._left):
                 self._most, self._left = self._most - self._left, 0
         kept = data[: self._left]
         self._left -= len(kept)

@@ -110,7 +110,7 @@ def _run(order: Order, records: int) -> tuple[str, int]:
     heard, told = os.pipe()
     uid = None if order.owner is None else order.owner.uid
 
-    def cut() -> bool:
+    def cut(_kept: int) -> bool:
         return os.access(f"{order.attempt}.cut", os.F_OK, dir_fd=records)
 
     outputs = Outputs(order.outputs, order.most_output, uid, cut)

@@ -166,11 +166,10 @@ class RayEngine:
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         self._check()
-        trees = [_tree(assignment, self._most_output) for assignment in batch]
         jobs = {a.attempt.job: a.call for a in batch if a.call is not None}
         new = {job: call for job, call in jobs.items() if job not in self._sent_calls}
         self._sent_calls.update(new)
-        self._send("launch", (trees, new))
+        self._send("launch", ([_tree(each, self._most_output) for each in batch], new))
 
     def poll(self) -> Sequence[Report]:
         inbox = self._check()
@@ -240,6 +239,10 @@ class RayEngine:
         requests = [*self._pending, ("forget", [_key(attempt) for attempt in attempts])]
         self._pending.clear()
         self._call("turn", requests)  # waits: outputs are asked for in other ways
+
+    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
+        self._check()
+        self._send("limit_outputs", ([_key(attempt) for attempt in attempts], most))
 
     def close(self) -> None:
         if self._pending and self._inbox is not None and not self._inbox.trouble:

@@ -21,7 +21,15 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import IO, Any
 
-from fairlead.engines.interface import Attempt, Engine, EngineError, NotifiesNews, Report, Stream
+from fairlead.engines.interface import (
+    Attempt,
+    Engine,
+    EngineError,
+    LimitsOutputs,
+    NotifiesNews,
+    Report,
+    Stream,
+)
 from fairlead.engines.supervised.frames import read_frame, write_frame
 from fairlead.engines.supervised.messages import (
     Tree,
@@ -130,6 +138,10 @@ class Server:
                 engine.cancel([attempt_of(tree) for tree in request["attempts"]])
             case "forget":
                 engine.forget([attempt_of(tree) for tree in request["attempts"]])
+            case "limit_outputs":
+                if isinstance(engine, LimitsOutputs):
+                    attempts = [attempt_of(tree) for tree in request["attempts"]]
+                    engine.limit_outputs(attempts, request["most"])
             case method:
                 raise EngineError(f"the engine's driver knows no {method!r}")
 

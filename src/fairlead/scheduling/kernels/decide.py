@@ -24,7 +24,8 @@ from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.choice import choose
 from fairlead.scheduling.kernels.room.permission import at_once, known_useless, may_start
-from fairlead.scheduling.kernels.search.best_first import choose_near, forget_near, next_near
+from fairlead.scheduling.kernels.search.best_first import next_near
+from fairlead.scheduling.kernels.search.near import choose_near, forget_near
 from fairlead.scheduling.kernels.search.search import next_job
 
 

@@ -13,6 +13,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.model.alike import jobs_of, plain_jobs
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
+from fairlead.model.json_parts import json_parts
 from fairlead.model.plain import Plain, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.book import Kept, Records, Totals
@@ -82,7 +83,7 @@ class RecordsDump:
             "marks": [_plain_mark(mark) for mark in records.marks],
             "columns": {name: len(column) for name, column in self.columns.items()},
         }
-        text = json.dumps(header, separators=(",", ":")).encode()
+        text = json_parts(header)
         return b"".join([len(text).to_bytes(8, "little"), text, *self.columns.values()])
 
 

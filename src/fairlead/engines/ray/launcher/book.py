@@ -20,8 +20,20 @@ class KnownAttempt:
     """An attempt that was launched and whose end was not acknowledged."""
 
     __slots__ = (
-        "end", "item", "key", "kind", "node", "options", "refs", "result", "spec", "started",
-        "stopping", "unwanted",
+        "cut",
+        "end",
+        "item",
+        "key",
+        "kind",
+        "node",
+        "options",
+        "refs",
+        "result",
+        "spec",
+        "started",
+        "stopping",
+        "unwanted",
+        "written",
     )  # fmt: skip
 
     def __init__(self, key: Key, spec: Tree, kind: str, item: Any, options: Tree) -> None:
@@ -37,6 +49,8 @@ class KnownAttempt:
         self.unwanted = False
         self.end: Tree | None = None
         self.result: Tree | None = None
+        self.written = 0  # bytes that are kept of its outputs, as far as its worker told
+        self.cut = False  # nothing more of them is to be kept
 
 
 class Book:

@@ -24,6 +24,15 @@ class WorkerApi:
         with self._lock:
             return self._book.locate(key, stream, self._node_names.alive)
 
+    def wrote(self, key: Key, kept: int) -> bool:
+        """So many bytes are kept of what an attempt wrote; whether that is to be all."""
+        with self._lock:
+            attempt = self._book.attempts.get(key)
+            if attempt is None:
+                return False
+            attempt.written = kept
+            return attempt.cut
+
     def function(self, job: int) -> str:
         """The function of a job's call, pickled, as text."""
         with self._lock:

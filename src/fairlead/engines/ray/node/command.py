@@ -17,7 +17,7 @@ from typing import Any
 
 import ray
 
-from fairlead.engines.local.outputs import MISSING, Outputs
+from fairlead.engines.local.outputs import MISSING, UNSEEN, Outputs
 from fairlead.engines.local.processes import kill, processes, started_with
 from fairlead.engines.ray.node.files import path_of, size_and_tail
 
@@ -26,6 +26,12 @@ HERALD = 0.1
 
 LOOK = 0.1
 """Seconds between two looks whether it should stop: Ray's interrupt wakes nobody who waits."""
+
+PART = 8
+"""Of what is kept of an attempt, so many parts more until the launcher is told again."""
+
+ANSWER = 5.0
+"""Seconds in which the launcher has to say whether an attempt may go on writing."""
 
 PASSED_ON = (
     *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"),
@@ -97,6 +103,27 @@ def tell_started(spec: dict[str, Any], time: int) -> None:
         sys.stderr.write("the launcher is gone\n")
 
 
+class Telling:
+    """Tells the launcher how much is kept of what an attempt writes, and hears whether that is to
+    be all: after the first MiB, and then each time it is an eighth more, so that one that writes
+    much asks seldom, and whoever adds up misses little."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self._spec, self._next, self._cut = spec, UNSEEN, False
+
+    def __call__(self, kept: int) -> bool:
+        if kept < self._next or self._cut:
+            return self._cut
+        self._next = kept + max(UNSEEN, kept // PART)
+        try:
+            asked = launcher_of(self._spec).wrote.remote(tuple(self._spec["key"]), kept)
+            self._cut = bool(ray.get(asked, timeout=ANSWER))
+        except (ValueError, ray.exceptions.RayError) as error:
+            # Where it is gone Ray is about to end this worker; one that is busy is asked again.
+            sys.stderr.write(f"nobody says whether to go on writing: {error}\n")
+        return self._cut
+
+
 def end_without_node(raylet: int) -> None:
     """Ends this worker, and with it what it runs, where the node's manager is gone: Ray has given
     the node up, but lets a worker finish its task, which may run elsewhere by now."""
@@ -133,7 +160,12 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
         out.open("wb") as out_file,
         err.open("wb") as err_file,
         contextlib.closing(
-            Outputs((out_file.fileno(), err_file.fileno()), spec["most_output"], other.get("user"))
+            Outputs(
+                (out_file.fileno(), err_file.fileno()),
+                spec["most_output"],
+                other.get("user"),
+                Telling(spec),
+            )
         ) as outputs,
     ):
         try:

@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fairlead.engines.ray.line import WORKER, FarEnd
 from fairlead.engines.ray.node.command import (
     HERALD,
     LOOK,
+    Telling,
     end_without_node,
     launcher_of,
     now,
@@ -41,10 +43,17 @@ _functions: OrderedDict[str | tuple[str, int], Any] = OrderedDict()
 
 
 class _Room:
-    """The bytes that are still kept of both outputs."""
+    """The bytes that are still kept of both outputs. `cut`: whether nothing more is to be, asked
+    with how much is."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, cut: Callable[[int], bool]) -> None:
         self.most = self.left = most
+        self._cut = cut
+
+    def look(self) -> None:
+        """Leaves no more where it is to be cut."""
+        if self.left and self._cut(self.most - self.left):
+            self.most, self.left = self.most - self.left, 0
 
 
 class _LazyFile(io.TextIOBase):
@@ -64,6 +73,7 @@ class _LazyFile(io.TextIOBase):
             self._path = path_of(self._spec["service"], self._spec["key"], self._stream)
             self._file = self._path.open("w", encoding="utf-8", buffering=1)
         data, room = text.encode(), self._room
+        room.look()
         if len(data) <= room.left:
             room.left -= len(data)
             return int(self._file.write(text))
@@ -198,7 +208,7 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not _heralds:
         _heralds.append(_Herald())
-    room = _Room(spec["most_output"])
+    room = _Room(spec["most_output"], Telling(spec))
     out, err = _LazyFile(spec, "stdout", room), _LazyFile(spec, "stderr", room)
     end: dict[str, Any] = {"cause": "exited", "code": 0, "started": began, "message": ""}
     result = b""

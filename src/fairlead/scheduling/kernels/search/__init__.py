@@ -43,9 +43,9 @@ limits. The rest of it (reservations, jobs that spread, gangs) is asked at a lea
 *Best first, over several machines.* A heap holds the nodes of the tenants' trie still to be looked
 at, the least first (`best_first`); those of a tenant's trie stand in a line, one for each tenant
 (`lines`): whatever is launched moves the levels of all of a tenant's jobs, and never their order.
-The machines are a list, with briefs beside each other, so that 64 of them are compared with a node
-at once. A node remembers its witness, a machine of the list that may hold what is below: mostly
-that one holds the child's, too. A node without a witness goes. A
+The machines are a list (`near`), with briefs beside each other, so that 64 of them are compared
+with a node at once. A node remembers its witness, a machine of the list that may hold what is
+below: mostly that one holds the child's, too. A node without a witness goes. A
 fresh job, which may fit anywhere, is asked about on all machines, by the sets of `room.places`; the
 others only where room grew, since elsewhere they were refused.
 
