@@ -243,21 +243,20 @@ class Book:
             alike = demand[None, :], needs[None, :], np.array([job.spread])
             scaled = self.scales(*alike, [job.name])
             usable = self.possible(scaled.usable, *alike, np.array([job.gang]), np.array([tenant]))
-            found = self._fitted[key] = Fitted(
-                float(scaled.scale[0]), int(scaled.unit[0]), int(usable[0])
-            )
+            found = Fitted(float(scaled.scale[0]), int(scaled.unit[0]), int(usable[0]))
+            self._fitted[key] = found
         return found
 
     def signature(self, demand: Ints, needs: Words) -> np.uint64:
-        """Where in a trie the job is to be: computed once for jobs that ask for as much under the
-        same terms, as long as as many machines satisfy each term."""
+        """Where in a trie it is to be, once for jobs that ask for as much under the same terms, as
+        long as as many machines satisfy each."""
         key = demand.tobytes(), needs.tobytes()
         found = self._signatures.get(key)
         if found is None:
             if len(self._signatures) >= MOST_FITTED:
                 self._signatures.clear()
-            words = signatures(demand[None, :], needs[None, :], self.state.satisfied)
-            found = self._signatures[key] = np.uint64(words[0])
+            (found,) = signatures(demand[None, :], needs[None, :], self.state.satisfied)
+            self._signatures[key] = found
         return found
 
     def scales(self, demand: Ints, needs: Words, spread: Bools, names: Sequence[str]) -> Scaled:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -14,33 +12,32 @@ from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
+from numba.np import linalg
 
 from fairlead.compiled import folder
 
 # Before any function is decorated: Numba asks for the folder then.
 numba.config.CACHE_DIR = str(folder())
 
-PRODUCTS = "scipy.linalg.cython_blas"
-"""The part of SciPy by which Numba multiplies matrices."""
-
-
-def _import_arrays() -> None:
-    """Imports what Numba makes of arrays, which it would with the first kernel, and then all of
-    `scipy.linalg`, to see whether it can be: 0.2 s at each start of a service. No kernel multiplies
-    matrices; where somebody's own does, Numba looks again, and finds SciPy itself."""
-    unknown = PRODUCTS not in sys.modules
-    if unknown:
-        sys.modules[PRODUCTS] = ModuleType(PRODUCTS)
-    try:
-        import numba.np.arraymath  # noqa: F401  while that stands there
-    finally:
-        if unknown:
-            del sys.modules[PRODUCTS]
-
-
-_import_arrays()
-
 F = TypeVar("F", bound=Callable[..., object])
+
+
+def _load_without_blas() -> None:
+    """Loads what Numba knows of arrays. It looks whether there is BLAS by importing SciPy's linear
+    algebra, which takes 0.15 s of a processor and 17 MB of each process, and nothing here
+    multiplies by it; what does, in somebody's own rule, asks for it when it is compiled."""
+
+    def missing() -> None:
+        raise ImportError
+
+    look, linalg.ensure_blas = linalg.ensure_blas, missing
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = look
+
+
+_load_without_blas()
 
 _decorated: list[Any] = []
 """Every function that can be compiled, as Numba holds it."""
