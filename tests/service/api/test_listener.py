@@ -170,13 +170,18 @@ def test_a_flood_of_whoever_it_is_leaves_others_their_lines() -> None:
         assert [each in accepted for each in names(*mine)] == [True] * 3
 
 
-def test_what_a_line_has_too_many_of_is_closed_the_last_first() -> None:
+def test_what_a_line_has_too_many_of_is_closed_the_last_first_and_that_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with door(connections=100, address_connections=2) as at:
         came = [at.come(ASKED) for _ in range(4)]
         assert at.rounds() == names(*came[:2])
         assert [is_over(each) for each in came[2:]] == [True, True]
-        again = at.come(ASKED)
-        assert at.rounds() == names(again)
+        for moment in (0, SAID_AGAIN):
+            at.time = moment
+            came = [at.come(ASKED) for _ in range(3)]
+            assert at.rounds() == names(*came[:2])
+        assert [message.split()[0] for message in caplog.messages] == ["2", "2"]
 
 
 def test_who_shows_what_is_nobodys_any_more_is_unheard_again() -> None:

@@ -80,8 +80,9 @@ class Door(NamedTuple):
     """What the door works on: the listening socket, what watches it and those who wait, the pipe
     where it tells of who can be answered, its limits, and arrays: those who wait (`numbers`, -1:
     nobody; from where, since when), marks that are known to be somebody's (and whose), marks that
-    are wrong, how many were put into each line ever and how many were taken out, and room for what
-    is read. The marks, their owners, `taken` and `ended` are others' to write, all else its own."""
+    are wrong, how many were put into each line ever and how many were taken out, how many found
+    theirs full, and room for what is read. The marks, their owners, `taken` and `ended` are others'
+    to write, all else its own."""
 
     listening: Any
     epoll: Any
@@ -104,6 +105,7 @@ class Door(NamedTuple):
     wrong: Any
     put: Any
     taken: Any
+    refused: Any
     said: Any
     peer: Any
     events: Any
@@ -129,6 +131,7 @@ def make_door(listening: int, epoll: int, pipe: int, key: bytes, limits: Limits)
         wrong=np.zeros(PLACES, np.uint64),
         put=np.zeros(lines, np.int64),
         taken=np.zeros(lines, np.int64),
+        refused=np.zeros(1, np.int64),
         said=np.zeros(limits.head_bytes, np.uint8),
         peer=np.zeros(PEER_BYTES, np.uint8),
         events=system.new_events(AT_ONCE),
@@ -299,12 +302,12 @@ def _pass_on(door: Any, number: Any, source: Any, length: Any) -> None:
     waiting = door.put[line] - door.taken[line]
     in_all = door.put[-1] - door.taken[-1]
     full = waiting >= most or (waiting > 0 and in_all >= door.together)
-    if full or (kind != KNOWN and in_all >= 2 * door.together):
-        system.close(number)
-    elif system.tell(door.pipe, number, line, door.scratch):
+    full = full or (kind != KNOWN and in_all >= 2 * door.together)
+    if not full and system.tell(door.pipe, number, line, door.scratch):
         door.put[line] += 1
         door.put[-1] += 1
     else:
+        door.refused[0] += 1
         system.close(number)
 
 

@@ -97,6 +97,10 @@ class Door:
         self._state.taken[line] += 1
         self._state.taken[-1] += 1
 
+    def refused(self) -> int:
+        """How many were closed, ever, as their line was full."""
+        return int(self._state.refused[0])
+
     def learn(self, said: bytes, owner: str) -> None:
         """Who shows what is shown here is this owner from now on."""
         place = self._put(self._state.known, said)

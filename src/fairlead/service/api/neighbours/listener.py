@@ -49,7 +49,7 @@ SILENT = 1
 """Seconds after which the system hands over a connection on which nothing came; about."""
 
 SAID_AGAIN = 60.0
-"""Seconds after which it is said again that no descriptor is left."""
+"""Seconds after which the same is said again."""
 
 NOW = getattr(socket, "MSG_DONTWAIT", 0)
 
@@ -93,7 +93,8 @@ class Listener(socket.socket):
         self._comers = Comers(LINES, AT_ONCE, REST)
         self._call_at = math.inf  # when somebody's turn comes, and the event loop calls
         self._goes_on = False  # a round in which some were handed over
-        self._said = -math.inf  # when it was said that no descriptor is left
+        self._said: dict[str, float] = {}  # what was said last when
+        self._refused = 0  # how many of those that found their line full that was said of
         self._door: Door | None = None
 
     def fileno(self) -> int:
@@ -153,6 +154,7 @@ class Listener(socket.socket):
                 else:
                     self._comers.add(number, line)
             self._comers.begin_round()
+            self._say_refused(door.refused())
         while (found := self._comers.next(self.clock())) is not None:
             came = self._meet(door, *found)
             if came is not None:
@@ -223,13 +225,29 @@ class Listener(socket.socket):
             return True
         if self.make_room():
             return True
-        if self.clock() >= self._said + SAID_AGAIN:
-            self._said = self.clock()
-            _log.warning(
-                "no descriptor is left for a connection, and none can be ended: new ones wait;"
-                " raise the limit on open files"
-            )
+        self._say(
+            "no descriptor is left for a connection, and none can be ended: new ones wait;"
+            " raise the limit on open files"
+        )
         return False
+
+    def _say_refused(self, refused: int) -> None:
+        """Says it where more found their line full."""
+        if refused > self._refused and self._say(
+            "%d connections were closed without an answer: more came from one address, or with the"
+            " tokens of one tenant, than there is room for",
+            refused - self._refused,
+        ):
+            self._refused = refused
+
+    def _say(self, text: str, *numbers: int) -> bool:
+        """Says it, unless it was said a moment ago; whether it was now."""
+        now = self.clock()
+        if now < self._said.get(text, -math.inf) + SAID_AGAIN:
+            return False
+        self._said[text] = now
+        _log.warning(text, *numbers)
+        return True
 
     def _call_again(self, door: Door) -> None:
         """Has the event loop look again, as soon as somebody's turn may come."""
