@@ -47,11 +47,20 @@ MODULES = (
         )
     ),
     "fairlead.cli.serving.run",
+    "fairlead.cli.text.allocation",
+    "fairlead.client.client",
     "fairlead.engines.local.engine",
     "fairlead.engines.supervised.driver",
+    "fairlead.service.fairness.history_file",
     "fairlead.service.fairness.process",
+    "fairlead.service.process.logs",
     "fairlead.service.process.server",
+    "fairlead.service.recovery.verify_process",
     "fairlead.simulation.studies.workers",
+    "multiprocessing.popen_spawn_posix",
+    "multiprocessing.resource_tracker",
+    "multiprocessing.spawn",
+    "uvicorn.lifespan.off",
 )
 """What is imported before anything is asked for. Programs import whatever else they need."""
 
