@@ -13,6 +13,9 @@ written to be read. Where the semantics leave room, it reads them like this:
   when they were made. One ends when its job launches on one of its machines, or has nothing left
   that it could launch. It is dropped whole when one of its machines can no longer be used, and
   made anew, at once, after the next round.
+- Where all tasks on a machine are of jobs of no higher level, at the end of the round, it is not
+  reserved. Where nothing could be for anybody, time alone changes nothing until a task is
+  launched, a reservation ends or a machine changes.
 - A gang of which fewer tasks wait than belong together launches them one by one. A gang's machines
   are those that were permissible when its first task was placed.
 """
@@ -92,7 +95,8 @@ class Decider:
             _, job, machine = min(pairs, key=lambda pair: pair[0])
             decisions += self._launch(job, machine)
             drop_idle(self.world, active_jobs(self.world, scales))
-        look(self.world, level, self._reserve_after)
+        line = level if self._levelled else {seq: float(seq) for seq in level}
+        look(self.world, line, self._reserve_after)
         return decisions
 
     def wake(self) -> int | None:
@@ -103,7 +107,7 @@ class Decider:
             for seq in self.levels()
             if (job := world.jobs[seq]).patience and job.since + job.patience > world.now
         ]
-        if self._reserve_after is not None and world.first is not None:
+        if self._reserve_after is not None and world.first is not None and not world.vain:
             moments += [world.first_since + self._reserve_after]
         return min((moment for moment in moments if moment > world.now), default=None)
 
@@ -167,6 +171,7 @@ class Decider:
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:
         world = self.world
+        world.vain = False
         if job.queue:
             number = job.queue.pop(0)
         else:

@@ -53,6 +53,7 @@ def apply(decider: Decider, event: Event) -> None:
             refuse_if(world.machine_named(machine.name) is not None, "it is there already")
             capacity = in_units(world, machine.capacity, devices_whole=True)
             world.machines.append(PlainMachine(len(world.machines), machine, capacity))
+            world.vain = False
         case events.MachineLeft(machine=name):
             there = _changed(world, name, MachineChange.LEFT)
             for task in sorted(world.tasks_on(there), key=lambda t: (t.job, t.number)):

@@ -91,13 +91,32 @@ def missing(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     )
 
 
-def choose(world: World, job: PlainJob) -> Reservation | None:
+def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[int, float]) -> bool:
+    """Has nobody of a higher level a task on the machine? What ends there is then somebody else's
+    to start again, or, of a single task, the job's own. Who has room for another task already is
+    kept from it by something else, and does not miss the room."""
+    single = needed(job) == 1
+
+    def starts_again(other: PlainJob) -> bool:
+        if other.seq == job.seq:
+            return single
+        if other.seq not in order or tasks_that_fit(world, other, room(world, machine)) > 0:
+            return False
+        return order[other.seq] <= order[job.seq]
+
+    there = world.tasks_on(machine)
+    return all(starts_again(world.jobs[task.job]) for task in there) if there else single
+
+
+def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservation | None:
     """The machines to reserve for the job, among those that nobody else has reserved; None if
     even all of them together are too few."""
     able = [
         m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
     ]
-    if needed(job) == 1:
+    if world.floors:
+        able = [m for m in able if not others(world, job, m, order)]
+    elif needed(job) == 1:
         # Where nobody else has a task, those of its own that end make room for its next.
         able = [m for m in able if _own(world, job, m) < len(world.tasks_on(m))]
     able.sort(
@@ -125,12 +144,14 @@ def drop_idle(world: World, active: Set[int]) -> None:
     """Nothing stays reserved for a job that has no task that it could launch."""
     for seq in [seq for seq in world.reserved if seq not in active]:
         del world.reserved[seq]
+        world.vain = False
 
 
 def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
     """After a machine drained, changed or left: a reservation that it no longer serves is dropped
     whole, and made anew after the next round of decisions."""
     seq = owner(world, machine)
+    world.vain = False
     if seq is not None and not _stands(world.jobs[seq], machine, world):
         del world.reserved[seq]
         # Whether a machine could run it is asked once all of the moment has happened.
@@ -140,15 +161,17 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
 
 def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     """At the end of a round of decisions: make anew what was dropped, find the first in line, and
-    reserve for it if it has been first for so long without holding more than it ever did then.
+    reserve for it if it has been first for so long without holding more than it ever did then;
+    where there is nothing for it, for the next one for whom there is something. In vain, it is
+    tried again after as long. (A version without floors waited for the first one alone.)
 
-    `order` gives the active jobs' levels.
+    `order` gives the active jobs' levels; where the first come is first served, their numbers.
     """
     if after is None:
         return
     for seq in sorted(world.due):
         if seq in order:
-            _reserve(world, seq)
+            _reserve(world, seq, order)
     world.due = []
     while True:
         line = [
@@ -160,16 +183,26 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not line:
             world.first = None
             return
-        first = min(line)[1]
+        line.sort()
+        first = line[0][1]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
             world.first, world.first_since, world.first_held = first, world.now, held
-        if world.now - world.first_since < after or not _reserve(world, first):
+            world.vain = False
+        if world.now - world.first_since < after:
+            return
+        if not world.floors:
+            if not _reserve(world, first, order):
+                return
+        elif any(_reserve(world, seq, order) for _, seq in line):
+            world.first = None  # begins anew
+        else:
+            world.first_since, world.vain = world.now, True
             return
 
 
-def _reserve(world: World, seq: int) -> bool:
-    made = choose(world, world.jobs[seq])
+def _reserve(world: World, seq: int, order: Mapping[int, float]) -> bool:
+    made = choose(world, world.jobs[seq], order)
     if made is not None:
         world.reserved[seq] = made
     return made is not None

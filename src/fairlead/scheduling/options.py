@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from fairlead.model.errors import InputError
@@ -22,7 +22,8 @@ class Options:
     `preempt_after`: tasks are stopped for a job that was below its guarantee for so long.
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
     `floors`: a tenant's first tasks count together. Nobody chooses otherwise: it is False of what
-    was decided by a version without them.
+    was decided by a version without them, and stands for all rules of that version: it reserved
+    machines where only tasks of jobs that come first were, too.
     """
 
     reserve_after: int | None = 60 * MICROSECONDS
@@ -32,7 +33,14 @@ class Options:
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Self:
-        """The options that were written down, perhaps by an older version."""
+        """The options that were written down, perhaps by an older version. Raises InputError where
+        there are some that only a newer one knows."""
+        strange = sorted(set(said) - {field.name for field in fields(cls)})
+        if strange:
+            raise InputError(
+                f"the core has options that are not known here: {', '.join(strange)}",
+                "use the newer Fairlead that wrote them",
+            )
         return cls(**{"floors": False, **said})
 
     def plain(self) -> dict[str, Any]:

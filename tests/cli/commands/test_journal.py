@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fairlead.cli.main import Exit, main
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
+from fairlead.service.recovery.configuration import SCHEMA
 from fairlead.service.settings import Retention, Settings
 from tests.engines.world import Fate
 from tests.service.journal.lived import kept, lived, simulated, snapshot_of
@@ -108,6 +110,19 @@ def test_export_writes_every_entry_as_a_line(
     assert said(capsys, "export", state, "--json") == said(capsys, "export", state)
     told = json.loads(said(capsys, "export", state, "--after", after, "--out", file, "--json"))
     assert told == written[0]
+
+
+@pytest.mark.parametrize("action", ["check", "replay"])
+def test_a_journal_of_a_newer_version_is_told_as_one(
+    action: str, entries: list[Entry], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = next(entry for entry in entries if entry.kind == "service_started")
+    body = first.body | {"schema": SCHEMA + 1, "version": "9.9", "options": {"unheard_of": True}}
+    newer = [replace(each, body=body) if each is first else each for each in entries]
+    path = kept(newer, tmp_path / "newer.db")
+    why = said(capsys, action, path, code=2)
+    assert "as version 9.9 of Fairlead wrote it" in why
+    assert "use the newer one" in why
 
 
 def test_it_reads_while_a_service_writes(

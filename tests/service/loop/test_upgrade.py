@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import believing
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.chain import first_link, rows_of
-from fairlead.service.journal.entry import CorruptJournalError
+from fairlead.service.journal.entry import CorruptJournalError, VersionJournalError
 from fairlead.service.journal.memory import NAME, MemoryStore
+from fairlead.service.recovery.configuration import SCHEMA, core_of
 from fairlead.service.recovery.recover import follow, newest
 from fairlead.service.recovery.replay import replay
-from fairlead.service.recovery.snapshots import START, load
+from fairlead.service.recovery.snapshots import START, load, take
+from fairlead.service.recovery.verify import verify
 from fairlead.service.requests import PutTenant
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, Stage, job
@@ -98,3 +103,33 @@ def test_what_was_decided_without_floors_is_so_again_and_what_comes_then_has_the
     core.check()
     assert core.state.tenant["floor"].any()
     assert replay(stage.entries()).digest == core.digest()
+
+
+def test_what_a_newer_version_wrote_is_told_before_any_of_it_is_read() -> None:
+    stage = Stage()
+    stage.submit(job("x", 2))
+    stage.settle(1)
+    core, records = stage.service.core, stage.service.records
+    assert core is not None
+    assert records.start is not None
+    newer = {"schema": SCHEMA + 1, "version": "9.9"}
+    options = records.start.options | {"unheard_of": True}
+    records.start = replace(records.start, **newer, options=options)
+    with pytest.raises(VersionJournalError, match=r"snapshot is as version 9\.9 of Fairlead wrote"):
+        load(take(core, records).encode())
+    (start, *entries) = stage.entries()
+    start.body.update(newer, options=options)
+    for read in (replay, verify):
+        with pytest.raises(VersionJournalError, match=r"from entry 1, as version 9\.9.*newer one"):
+            read((start, *entries))
+
+
+def test_options_that_nobody_knows_are_told_by_name() -> None:
+    stage = Stage()
+    stage.step()
+    start = stage.entries()[0]
+    start.body["options"]["unheard_of"] = True
+    with pytest.raises(InputError, match=r"options that are not known here: unheard_of"):
+        core_of(start.body)
+    with pytest.raises(CorruptJournalError, match=r"entry 1 .*not known here: unheard_of"):
+        replay([start])

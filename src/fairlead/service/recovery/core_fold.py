@@ -18,6 +18,7 @@ from fairlead.service.recovery.configuration import (
     core_of,
     reconfigure_core,
 )
+from fairlead.service.recovery.versions import check_schema
 
 Wording = Callable[[Entry, Decision | None, Decision | None], str]
 """The sentence for a core that decides otherwise: the entry, its decision (None: it has none, and
@@ -41,7 +42,7 @@ class CoreFold:
 
     def take(self, entry: Entry) -> Event | Decision | None:
         """Takes the next entry, and returns the event or the decision in it. Raises
-        CorruptJournalError and DisagreementError."""
+        CorruptJournalError, VersionJournalError and DisagreementError."""
         if self._last is not None and entry.step != self._last.step:
             self.finish()
         self._last = entry
@@ -50,10 +51,18 @@ class CoreFold:
         if entry.kind in DECISIONS:
             return self._compare(entry)
         if entry.kind == SERVICE_STARTED:
-            self.core = self.core or core_of(entry.body)
+            self._start(entry)
         elif entry.kind == CORE_CHANGED:
             self._change(entry)
         return None
+
+    def _start(self, entry: Entry) -> None:
+        where = f"the journal goes on, from entry {entry.seq},"
+        check_schema(entry.body["schema"], entry.body["version"], where)
+        try:
+            self.core = self.core or core_of(entry.body)
+        except InputError as error:
+            raise _impossible(entry, error) from error
 
     def finish(self) -> None:
         """Ends a step: the core decided what the journal says, and nothing else."""

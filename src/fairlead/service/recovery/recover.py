@@ -16,19 +16,9 @@ from fairlead.service.journal.entry import (
 )
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
-from fairlead.service.recovery.configuration import SCHEMA, SERVICE_STARTED
 from fairlead.service.recovery.core_fold import CoreFold
 from fairlead.service.recovery.snapshots import check_seq, load
 from fairlead.version import __version__
-
-
-def _check_version(entry: Entry) -> None:
-    """Raises VersionJournalError where a newer version wrote what follows."""
-    if entry.body["schema"] > SCHEMA:
-        raise VersionJournalError(
-            f"the journal goes on, from entry {entry.seq}, as version {entry.body['version']} of"
-            f" Fairlead wrote it, and this is {__version__}: use the newer one"
-        )
 
 
 @dataclass(frozen=True)
@@ -63,9 +53,7 @@ class Recovery:
         return self._cores.core
 
     def take(self, entry: Entry) -> None:
-        """The next entry. Raises CorruptJournalError and DisagreementError."""
-        if entry.kind == SERVICE_STARTED:
-            _check_version(entry)
+        """The next entry. Raises CorruptJournalError, VersionJournalError, DisagreementError."""
         fold(self.records, entry, self._cores.take(entry))
 
     def finish(self) -> None:

@@ -14,6 +14,7 @@ from fairlead.service.journal.entry import CorruptJournalError, JournalError, St
 from fairlead.service.records import dump as books
 from fairlead.service.records.book import Records
 from fairlead.service.recovery.configuration import core_like
+from fairlead.service.recovery.versions import check_schema
 
 START = b"fairlead snapshot 1\n"
 
@@ -44,7 +45,8 @@ def take(core: Core, records: Records) -> Snapshot:
 
 
 def load(data: bytes) -> tuple[Core, Records]:
-    """The core and the records of a snapshot. Raises CorruptJournalError where it is none."""
+    """The core and the records of a snapshot. Raises CorruptJournalError where it is none, and
+    VersionJournalError where a newer version wrote it."""
     if not data.startswith(START):
         raise CorruptJournalError("the journal's snapshot is none of this version")
     begin = len(START) + 8
@@ -53,6 +55,7 @@ def load(data: bytes) -> tuple[Core, Records]:
         records = books.load(data[end:])
     if records.start is None:
         raise CorruptJournalError("the journal's snapshot is of a service that never started")
+    check_schema(records.start.schema, records.start.version, "the journal's snapshot is")
     try:
         with believing():
             return cores.load(data[begin:end], core_like(records.start)), records

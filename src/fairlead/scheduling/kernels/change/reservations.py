@@ -6,6 +6,11 @@ reserved for it: those on which room for a task is expected first, then those wh
 its own tasks are (it would only take its own place again), then those where least is missing.
 Nobody else is placed there until it launches on one of them, but for tasks that end before it can
 start.
+
+Only what has more keeps it out: where all tasks are of jobs of no higher level, what ends is theirs
+to start again. Where no machine is left for it the next in line is asked, and where none is for
+anybody all are asked again after as long. A core of a version without floors left out no such
+machine, and waited for the first one alone (see docs/decisions/0311-reservations-are-for-who-has-less.md).
 """
 
 from __future__ import annotations
@@ -19,7 +24,11 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms
 from fairlead.scheduling.kernels.room.places import ONE, UP, ask_able, next_within
 from fairlead.scheduling.kernels.room.rooms import devices, when_empty
+from fairlead.scheduling.kernels.search.levels import leads
 from fairlead.scheduling.kernels.search.search import first_job
+
+IN_VAIN = -1
+"""What is reserved for a job while those behind it are asked: it was asked already."""
 
 
 @inner
@@ -126,6 +135,34 @@ def missing(s: Handle, j: int, m: int) -> float:
 
 
 @inner
+def _starts_again(s: Handle, k: int, m: int, j: int) -> bool:
+    """Is it job k that what ends of it on machine m makes room for, and not job j? It does not come
+    later (of equal levels nobody is owed more, but where all are), and misses the room: were there
+    some for another task already, a limit would hold it back."""
+    other = s.job[k]
+    if not other.active or _would_fit(s, k, m, s.free[m], s.piece[m]):
+        return False
+    return not leads(s, j, k, int64(other.seq) if s.header[0].fifo else int64(NONE))
+
+
+@inner
+def _is_left_out(s: Handle, j: int, m: int, wanted: int, own: int) -> bool:
+    """Has nobody of a higher level a task on the machine, where so many are the job's own? Of a
+    single task these make room for the next; a gang's do only together."""
+    machine = s.machine[m]
+    only = wanted == 1 and own == machine.tasks
+    if only or not s.header[0].floors:
+        return only
+    t = int64(machine.first)
+    while t >= 0:
+        k = int64(s.task[t].job)
+        if (wanted > 1) if k == j else not _starts_again(s, k, m, j):
+            return False
+        t = int64(s.task[t].machine_next)
+    return bool(machine.tasks > 0)
+
+
+@inner
 def reserve(s: Handle, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, the tasks that it starts
     together; tells whether there were enough."""
@@ -145,9 +182,7 @@ def reserve(s: Handle, j: int) -> bool:
     ask_able(s, j)
     m = next_within(s, 0)
     while m >= 0:
-        # Where only its own tasks are, what ends makes room for its next.
-        only = wanted == 1 and own[m] == s.machine[m].tasks
-        if s.machine[m].reserved < 0 and not only:
+        if s.machine[m].reserved < 0 and not _is_left_out(s, j, m, wanted, own[m]):
             able[m] = when_empty(s, j, m)
             if able[m] > 0:
                 there += able[m]
@@ -186,11 +221,32 @@ def reserve(s: Handle, j: int) -> bool:
 
 
 @inner
+def _reserve_behind(s: Handle, j: int) -> bool:
+    """Reserves machines for the first of those in line behind job j for whom there are some; tells
+    whether there is one."""
+    s.job[j].reserved = IN_VAIN
+    made = False
+    while not made:
+        j = first_job(s)
+        if j < 0:
+            break
+        made = reserve(s, j)
+        if not made:
+            s.job[j].reserved = IN_VAIN
+    for i in range(s.header[0].jobs):
+        if s.job[i].reserved == IN_VAIN:
+            s.job[i].reserved = 0
+    return made
+
+
+@inner
 def retry_after_launch(s: Handle, j: int, m: int) -> None:
     """Asks again after a launch of job j on machine m, where nothing could be reserved for the
     first in line: machine m can be now that not only its own tasks run there."""
     w = s.header[0]
-    if (
+    if w.floors:
+        w.hopeless = 0  # when it is time to
+    elif (
         w.hopeless
         and w.first_slot != j
         and s.machine[m].reserved < 0
@@ -227,11 +283,15 @@ def reserve_for_first(s: Handle) -> None:
             w.first_held = job.held
             w.first_since = w.now
             w.hopeless = 0
-        if w.now - w.first_since < w.reserve_after or w.hopeless:
+        if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.floors):
             return
         if not reserve(s, j):
-            w.hopeless = 1
-            return
+            if not w.floors or not _reserve_behind(s, j):
+                w.hopeless = 1
+                if w.floors:
+                    w.first_since = w.now
+                return
+            w.first = NONE  # begins anew
         w.relook = 1
 
 

@@ -295,7 +295,7 @@ HEADER = np.dtype(
         ("first_held", np.int64),  # the most that it held since
         ("relook", np.int64),  # another job may be first in line
         ("told", np.int64),  # some job told how long its tasks take
-        ("hopeless", np.int64),  # nothing could be reserved for it, and nothing changed since
+        ("hopeless", np.int64),  # nothing could be reserved, and nothing changed since: no alarm
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
         ("changed", np.int64),  # how many machines are
