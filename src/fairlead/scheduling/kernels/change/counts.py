@@ -14,9 +14,10 @@ from fairlead.scheduling.kernels.room.rooms import give
 from fairlead.scheduling.kernels.search.levels import (
     hold,
     leads,
-    lift_level,
+    lift_levels,
     lift_tenant,
     set_active,
+    settle,
 )
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
@@ -40,6 +41,7 @@ def _enter(s: Handle, j: int) -> None:
     n = new_node(s)
     leaf = s.node[n]
     leaf.owner = j
+    leaf.team = 0
     leaf.key = job.mu
     leaf.seq = job.seq
     leaf.fresh = job.fresh
@@ -61,8 +63,28 @@ def _leave(s: Handle, j: int) -> None:
     tenant.root = remove(s, tenant.root, job.leaf)
     free_node(s, job.leaf)
     job.leaf = NONE
-    if tenant.root < 0:
-        lift_tenant(s, job.tenant)
+
+
+@kernel
+def plant(s: Handle) -> None:
+    """All tries, anew, from the jobs that are active."""
+    w = s.header[0]
+    w.nodes = 0
+    w.free_node = NONE
+    w.root = NONE
+    w.leveled += 1
+    for t in range(w.tenants):
+        tenant = s.tenant[t]
+        tenant.root = NONE
+        tenant.teams = NONE
+        tenant.leaf = NONE
+        settle(s, t)
+    for j in range(w.jobs):
+        if s.job[j].used and s.job[j].active:
+            _enter(s, j)
+    for t in range(w.tenants):
+        if s.tenant[t].used and s.tenant[t].root >= 0:
+            lift_tenant(s, t)
 
 
 @inner
@@ -172,7 +194,7 @@ def update_job(s: Handle, j: int) -> None:
             leaf.key = job.mu
             leaf.fresh = job.fresh
             lift_key(s, job.leaf)
-            lift_level(s, job.tenant)
+            lift_levels(s, int64(job.tenant))
         if not s.header[0].relook:
             _line_up(s, j)
 

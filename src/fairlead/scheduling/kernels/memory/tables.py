@@ -153,7 +153,8 @@ TENANT = np.dtype(
         ("child", np.int32),  # its first child, by declaration
         ("sibling", np.int32),  # its parent's next child
         ("root", np.int32),  # of the trie of its active jobs
-        ("leaf", np.int32),  # its node in the trie of tenants
+        ("teams", np.int32),  # of the trie of its active children
+        ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
         ("jobs", np.int32),  # active jobs, its own
         ("children", np.int32),  # active children
         ("seq", np.int64),
@@ -164,10 +165,9 @@ TENANT = np.dtype(
         ("weight_low", np.float64),  # what rounding took from it
         ("weights", np.float64),  # of its active children, tenants only, in their order
         ("weights_low", np.float64),
-        ("effective", np.float64),  # E: its weight, split among active siblings
-        ("offset", np.float64),  # A: its idle holdings and those above
-        ("rate", np.float64),  # e of each of its jobs
-        ("floor_level", np.float64),  # A, with what is in the floor
+        ("beside", np.float64),  # `weights` and `jobs`
+        ("idle", np.float64),  # the share of what is held and not moving
+        ("least", np.float64),  # the share of its floor
         ("nothing", np.float64),  # the level of a job that holds nothing
         ("leveled", np.int64),  # the header's, when that was computed
     ],
@@ -176,7 +176,7 @@ TENANT = np.dtype(
 
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
-for _name in ("parent", "child", "sibling", "root", "leaf"):
+for _name in ("parent", "child", "sibling", "root", "teams", "leaf"):
     BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
@@ -201,14 +201,15 @@ NODE = np.dtype(
         ("left", np.int32),  # NONE for a leaf
         ("right", np.int32),
         ("parent", np.int32),
-        ("owner", np.int32),  # of a leaf: the job, or (trie of tenants) the tenant
+        ("owner", np.int32),  # of a leaf: the job or the tenant
         ("bit", np.int8),  # that the children differ in, from the highest, 0
         ("fresh", np.int8),  # a fresh job is below
         ("plain", np.int8),  # of a job's leaf: it is no gang and does not spread
+        ("team", np.int8),  # it is in a trie of tenants
         ("word", np.uint64),  # the first of `terms`
         ("brief", np.uint64),  # of `need`, rounded down: 16 bits each of the first four
         ("seq", np.int64),  # of the least below it, by (key, seq)
-        ("key", np.float64),  # mu, or (trie of tenants) the level
+        ("key", np.float64),  # mu, or at least what a tenant is among its siblings
         ("signature", np.uint64),  # of a leaf
     ],
     align=True,
@@ -246,7 +247,10 @@ FRONT = np.dtype(  # a walk of `search` has no seq and no witness
         ("key", np.float64),  # the least level below the node
         ("seq", np.int64),
         ("node", np.int32),
-        ("tenant", np.int32),  # whose trie it is in, or, a leaf, whose line it stands for; or NONE
+        (
+            "tenant",
+            np.int32,
+        ),  # whose trie it is in, or NONE; a tenant's leaf: or its own, for its line
         ("witness", np.int32),  # the place in `near` of a machine that held it
     ],
     align=True,
@@ -270,7 +274,7 @@ HEADER = np.dtype(
         ("present", np.int64),  # machines that are not gone
         ("job_seq", np.int64),  # the next
         ("tenant_seq", np.int64),
-        ("root", np.int64),  # of the trie of tenants
+        ("root", np.int64),  # of the trie of tenants without a parent
         ("active", np.int64),  # how many jobs are
         ("dirty", np.int64),  # how many machines are in `dirty`
         ("deciding", np.int64),  # a decision was left for a larger table

@@ -1,8 +1,8 @@
 """The next job, best first: fresh ones on all machines, the others on those whose room grew.
 
 A decision goes once through the tries of waiting jobs for all these machines together: a heap
-holds what is still to be looked at, the least (level, seq) first: nodes of the tenants' trie, and
-for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
+holds what is still to be looked at, the least (level, seq) first: nodes of the tries of tenants,
+and for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
 fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
 levels rise while all is decided, so that what was left out stays out, and what a node says stays a
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import is_owned
 from fairlead.scheduling.kernels.room.places import UP
-from fairlead.scheduling.kernels.search.levels import level, level_of_share
+from fairlead.scheduling.kernels.search.levels import at_least, level
 from fairlead.scheduling.kernels.search.lines import begin_line, first_of, give_way, join, leave
 from fairlead.scheduling.kernels.search.near import gather, holder, may_be_placed
 from fairlead.scheduling.kernels.search.search import is_held_back
@@ -58,10 +58,23 @@ def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int)
 
 
 @inner
+def _bound(s: Handle, n: int, t: int) -> float:
+    """A bound that no level below a node is less than, of tenant t's trie of tenants."""
+    return at_least(s, t, s.node[n].key)
+
+
+@inner
 def _push(s: Handle, n: int, t: int, witness: int) -> None:
-    """Puts a node of the tenants' trie into the heap, for itself or for the line of tenant t."""
+    """Puts a node of tenant t's trie of tenants into the heap, or of that of all without a
+    parent."""
+    _put_in(s, _bound(s, n, t), n, t, witness)
+
+
+@inner
+def _put_in(s: Handle, key: float, n: int, t: int, witness: int) -> None:
+    """Puts this into the heap."""
     w, front = s.header[0], s.front
-    key, seq = s.node[n].key, s.node[n].seq
+    seq = s.node[n].seq
     at = w.heap
     w.heap += 1
     while at > 0:
@@ -107,12 +120,13 @@ def _begin(s: Handle) -> None:
                     leaf = int64(s.tenant[job.tenant].leaf)
                     begin_line(s, leaf)
                     join(s, leaf, int64(job.leaf), 0)
-                    _push(s, leaf, int64(job.tenant), 0)
+                    bound = at_least(s, int64(job.tenant), job.mu)
+                    _put_in(s, bound, leaf, int64(job.tenant), 0)
 
 
 @inner
-def _part(s: Handle, n: int) -> None:
-    """The first in the heap, a node of the tenants' trie, gives way to the two below it."""
+def _part(s: Handle, n: int, t: int) -> None:
+    """The first in the heap, a node of a trie of tenants, gives way to the two below it."""
     node, top = s.node, s.front[0]
     left, right = _in_order(s, n)
     witness = int64(top.witness)
@@ -121,9 +135,9 @@ def _part(s: Handle, n: int) -> None:
         top.node = left  # the lesser one: as little as what it stands for
         top.witness = one
         if other >= 0:
-            _push(s, right, NONE, other)
+            _push(s, right, t, other)
     elif other >= 0:
-        _sink(s, node[right].key, node[right].seq, right, NONE, other)
+        _sink(s, _bound(s, right, t), node[right].seq, right, t, other)
     else:
         _pop(s)
 
@@ -167,7 +181,7 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
         leave(s, leaf)
         join(s, leaf, n, witness)  # its share rose
         return NONE
-    key = level_of_share(s, t, here.key)
+    key = at_least(s, t, here.key)
     if here.left < 0 and key <= top.key and not tenant.single:
         key = level(s, int64(here.owner))  # a job, which may be the next
     if key != top.key or here.seq != top.seq:
@@ -184,6 +198,24 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
     return NONE
 
 
+@inner
+def _open(s: Handle, n: int, t: int) -> None:
+    """The first in the heap, the leaf of a tenant, gives way to the tenant's line of jobs and to
+    its trie of tenants."""
+    top, tenant = s.front[0], s.tenant[t]
+    witness = int64(top.witness)
+    top.tenant = t
+    if tenant.root < 0:
+        top.node = tenant.teams
+        return
+    begin_line(s, n)
+    join(s, n, int64(tenant.root), witness)
+    if tenant.teams >= 0:
+        other = holder(s, int64(tenant.teams), witness)
+        if other >= 0:
+            _push(s, int64(tenant.teams), t, other)
+
+
 @kernel
 def next_near(s: Handle) -> int:
     """The active job of least (level, seq) that is fresh, or may be placed on a machine whose room
@@ -196,17 +228,17 @@ def next_near(s: Handle) -> int:
             return NONE
         top = s.front[0]
         n, t = int64(top.node), int64(top.tenant)
-        here = node[n]
-        if t >= 0:
+        if t >= 0 and s.tenant[t].leaf == n:
             j = _next_in_line(s, t, n)
             if j >= 0:
                 return j
-        elif here.key != top.key or here.seq != top.seq:
-            _sink(s, here.key, here.seq, n, NONE, int64(top.witness))  # it rose
+            continue
+        here = node[n]
+        key = _bound(s, n, t)
+        if key != top.key or here.seq != top.seq:
+            _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
         elif here.left >= 0:
-            _part(s, n)
+            _part(s, n, t)
         else:
-            top.tenant = here.owner
-            begin_line(s, n)
-            join(s, n, int64(s.tenant[here.owner].root), int64(top.witness))
+            _open(s, n, int64(here.owner))
     return NONE

@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import level, level_of_share
+from fairlead.scheduling.kernels.search.levels import at_least, level
 
 
 @small
@@ -53,8 +53,7 @@ def _open(
     # By their keys: different ones may be one level, and a node's seq is that of its least key.
     ahead = one < other
     tie = one == other and left.seq < right.seq
-    if t >= 0:
-        one, other = level_of_share(s, t, one), level_of_share(s, t, other)
+    one, other = at_least(s, t, one), at_least(s, t, other)
     keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
     keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
     at = np.uint64(top)
@@ -71,6 +70,27 @@ def _open(
     if tie and keep & keep_other:
         first.node, last.node = last.node, first.node
     return int64(at)
+
+
+@small
+def _enter(s: Handle, front: Records, top: int, t: int) -> int:
+    """Puts the roots of a tenant's tries on the stack, the lesser one last. Returns how many nodes
+    are there then."""
+    node, tenant = s.node, s.tenant[t]
+    one, other = int64(tenant.root), int64(tenant.teams)
+    if one >= 0 and other >= 0 and node[one].key < node[other].key:
+        one, other = other, one
+    if one >= 0:
+        front[top].node = one
+        front[top].tenant = t
+        front[top].key = at_least(s, t, node[one].key)
+        top += 1
+    if other >= 0:
+        front[top].node = other
+        front[top].tenant = t
+        front[top].key = at_least(s, t, node[other].key)
+        top += 1
+    return top
 
 
 @small
@@ -123,14 +143,15 @@ def _least(s: Handle, m: int) -> int:
         if its > bound or (its == bound and node[n].seq >= bound_seq):
             continue
         inside = node[np.uint64(n)].left >= 0
-        capped = t >= 0 and s.tenant[t].capped
+        team = node[np.uint64(n)].team
+        capped = not team and s.tenant[t].capped
         if somewhere and (wide or capped or not inside) and not holds(s, n, m):
             continue
         if capped and is_held_back(s, n, t):
             s.tenant[t].cut = 1
         elif inside:
             top = _open(s, front, top, n, t, room, lacking, bound)
-        elif t >= 0:
+        elif not team:
             leaf = node[n]
             j = int64(leaf.owner)
             if not s.tenant[t].single:
@@ -147,11 +168,7 @@ def _least(s: Handle, m: int) -> int:
                 best = j
                 bound, bound_seq = its, leaf.seq
         else:
-            # A tenant: its jobs, by all floors above them.
-            here.tenant = node[n].owner
-            here.node = s.tenant[here.tenant].root
-            here.key = level_of_share(s, int64(here.tenant), node[here.node].key)
-            top += 1
+            top = _enter(s, front, top, int64(node[n].owner))
     return best
 
 

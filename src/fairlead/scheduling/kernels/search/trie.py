@@ -142,6 +142,7 @@ def insert(s: Handle, root: int, leaf: int) -> int:
     parent = node[at].parent
     new = node[inner]
     new.bit = bit
+    new.team = node[leaf].team
     if parent < 0:
         root = inner
     else:
