@@ -152,7 +152,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     world.due = []
     while True:
         line = [
-            (level, seq)
+            (level, world.turn(world.jobs[seq]), seq)
             for seq, level in order.items()
             if seq not in world.reserved
             and under_caps(world, world.jobs[seq], needed(world.jobs[seq]))
@@ -160,7 +160,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not line:
             world.first = None
             return
-        first = min(line)[1]
+        first = min(line)[2]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
             world.first, world.first_since, world.first_held = first, world.now, held

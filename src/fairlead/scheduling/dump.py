@@ -67,7 +67,7 @@ WRITTEN = {"header": "whole"}
 RETIRED = (
     *("heap", "best", "stamp", "key", "tree_room", "tree_terms", "near_terms", "brief", "lacking"),
     "stack",
-    *("whole.mark", "machine.mark", "tenant.effective", "tenant.offset", "tenant.rate"),
+    *("whole.mark", "machine.mark", "tenant.effective", "tenant.offset", "tenant.rate", "node.seq"),
 )
 """Arrays and fields that older versions wrote and nothing reads any more."""
 
@@ -175,6 +175,9 @@ def load(data: bytes, core: Core | None = None) -> Core:
             book.labels.put(known[m], machine.labels)
         book.find_scarcity()
         state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
+        if "job.turn" not in columns:
+            state.job["turn"] = state.job["seq"]
+            state.header["turns"] = state.header["job_seq"]
         if "node.team" not in columns:
             plant(state.handle)  # an older version had one trie of all tenants
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -13,7 +13,7 @@ from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import FIELDS, Ints
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.memory.trail import mix
-from fairlead.scheduling.kernels.search.levels import find_floors
+from fairlead.scheduling.kernels.search.tenants import find_floors
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.digest import word_of

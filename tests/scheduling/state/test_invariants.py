@@ -314,7 +314,7 @@ def what_a_leaf_needs(core: Core) -> None:
 
 @fault(search_invariants.tries)
 def a_tenant_in_another_place(core: Core) -> None:
-    core.state.node[core.state.header[0]["root"]]["seq"] += 1
+    core.state.node[core.state.header[0]["root"]]["turn"] += 1
 
 
 @fault(search_invariants.tries)

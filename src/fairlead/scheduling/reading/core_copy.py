@@ -108,6 +108,8 @@ def freeze(core: Core, into: FrozenCore | None = None, *, shared: bool = False) 
             _bytes(new[rows : _used(name, theirs, new)])[...] = 0
         if name not in SCRATCH:
             _bytes(new[:rows])[...] = _bytes(array[:rows])
+        elif name == "line":
+            new["search"][:rows] = 0  # no search of this core was there yet
         setattr(state, name, new)
     book.ids = core.ids.copy()
     book.state, book.rejected = state, list(core.book.rejected)

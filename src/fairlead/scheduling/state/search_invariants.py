@@ -115,9 +115,9 @@ def _sums(state: State, nodes: list[int]) -> Iterator[str]:
         left, right = int(node[n]["left"]), int(node[n]["right"])
         if node[left]["parent"] != n or node[right]["parent"] != n:
             yield f"the children of node {n} have another parent"
-        least = min((float(node[c]["key"]), int(node[c]["seq"])) for c in (left, right))
-        if (float(node[n]["key"]), int(node[n]["seq"])) != least:
-            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['seq']}"
+        least = min((float(node[c]["key"]), int(node[c]["turn"])) for c in (left, right))
+        if (float(node[n]["key"]), int(node[n]["turn"])) != least:
+            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['turn']}"
         if node[n]["fresh"] != (node[left]["fresh"] | node[right]["fresh"]):
             yield f"node {n} is wrong about whether a fresh job is below"
         if (state.need[n] != np.minimum(state.need[left], state.need[right])).any():
@@ -161,7 +161,9 @@ def _leaf(state: State, n: int) -> Iterator[str]:
     terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
     if job["leaf"] != n:
         yield f"job {j} has another leaf than {n}"
-    if (leaf["key"], leaf["seq"]) != (job["mu"], job["seq"]) or leaf["fresh"] != job["fresh"]:
+    header = state.header[0]
+    turn = job["turn"] if header["floors"] and not header["fifo"] else job["seq"]
+    if (leaf["key"], leaf["turn"]) != (job["mu"], turn) or leaf["fresh"] != job["fresh"]:
         yield f"the leaf of job {j} has another place in line than the job"
     if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
         yield f"the leaf of job {j} needs something else than the job"
@@ -176,14 +178,14 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     if not roots:
         yield f"tenant {t} has a leaf, and nothing is below it"
         return
-    key, seq = min((float(state.node[n]["key"]), int(state.node[n]["seq"])) for n in roots)
+    key, turn = min((float(state.node[n]["key"]), int(state.node[n]["turn"])) for n in roots)
     if not (tenant["single"] or state.header[0]["fifo"]):
         key = key * float(tenant["beside"]) + float(tenant["idle"])
         least = float(tenant["least"])
         key = (key if key >= least else least - (least - key) * NEARER) / tenant["weight"] * UNDER
     if tenant["leaf"] != n:
         yield f"tenant {t} has another leaf than {n}"
-    if (leaf["key"], leaf["seq"]) != (key, seq):
+    if (leaf["key"], leaf["turn"]) != (key, turn):
         yield f"the leaf of tenant {t} has another place in line than what is below"
     if leaf["fresh"] != max(state.node[roots]["fresh"]):
         yield f"the leaf of tenant {t} is wrong about whether a job is fresh"

@@ -11,9 +11,9 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
-from fairlead.scheduling.kernels.search.levels import (
+from fairlead.scheduling.kernels.search.levels import leads, turn_of
+from fairlead.scheduling.kernels.search.tenants import (
     hold,
-    leads,
     lift_levels,
     lift_tenant,
     set_active,
@@ -43,7 +43,7 @@ def _enter(s: Handle, j: int) -> None:
     leaf.owner = j
     leaf.team = 0
     leaf.key = job.mu
-    leaf.seq = job.seq
+    leaf.turn = turn_of(s, j)
     leaf.fresh = job.fresh
     leaf.plain = 1 if job.gang <= 1 and not job.spread else 0
     leaf.signature = (job.signature & ~LOW) | np.uint64(j)
@@ -190,8 +190,10 @@ def update_job(s: Handle, j: int) -> None:
             unreserve(s, j)
     elif active:
         leaf = s.node[job.leaf]
-        if leaf.key != job.mu or leaf.fresh != job.fresh:
+        turn = turn_of(s, j)
+        if leaf.key != job.mu or leaf.fresh != job.fresh or leaf.turn != turn:
             leaf.key = job.mu
+            leaf.turn = turn
             leaf.fresh = job.fresh
             lift_key(s, job.leaf)
             lift_levels(s, int64(job.tenant))
@@ -206,7 +208,7 @@ def _line_up(s: Handle, j: int) -> None:
     if w.first == NONE or w.first_slot == j:
         w.relook = 1
         return
-    if leads(s, j, int64(w.first_slot), w.first):
+    if leads(s, j, int64(w.first_slot)):
         w.relook = 1
 
 

@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.memory.tables import (
     TrailCode,
 )
 from fairlead.scheduling.kernels.memory.trail import mix, record
-from fairlead.scheduling.kernels.search.levels import hold, lift_tenant, reweigh, settle
+from fairlead.scheduling.kernels.search.tenants import hold, lift_tenant, reweigh, settle
 
 OUT_FULL = int(Full.OUT)
 NOT_FULL = int(Full.NOT)
@@ -135,6 +135,8 @@ def submit(s: Handle, j: int) -> None:
     w, job = s.header[0], s.job[j]
     job.seq = w.job_seq
     w.job_seq += 1
+    job.turn = w.turns
+    w.turns += 1
     job.waiting = MANY if job.total == UNLIMITED else job.total
     if job.expected > 0:
         w.told = 1

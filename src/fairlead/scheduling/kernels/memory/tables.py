@@ -130,6 +130,7 @@ JOB = np.dtype(
         ("tried", np.int64),  # the decision in which no machine whose room grew took it
         ("owner", np.int64),  # the search in which one of these machines was its alone
         ("unit", np.int64),  # a held task in units of 1 / SHARE
+        ("turn", np.int64),  # of equal levels the least is first: grows with each launch
         ("scale", np.float64),
         ("mu", np.float64),  # held / scale
         ("signature", np.uint64),  # its key in the trie
@@ -208,7 +209,7 @@ NODE = np.dtype(
         ("team", np.int8),  # it is in a trie of tenants
         ("word", np.uint64),  # the first of `terms`
         ("brief", np.uint64),  # of `need`, rounded down: 16 bits each of the first four
-        ("seq", np.int64),  # of the least below it, by (key, seq)
+        ("turn", np.int64),  # of the least below it, by (key, turn)
         ("key", np.float64),  # mu, or at least what a tenant is among its siblings
         ("signature", np.uint64),  # of a leaf
     ],
@@ -233,7 +234,7 @@ ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], ali
 LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's line
     [
         ("key", np.float64),  # as the node's was when it came
-        ("seq", np.int64),
+        ("turn", np.int64),
         ("search", np.int64),  # in which it stands there; of a tenant's leaf: in which it has one
         ("below", np.int32),  # the first of those that come after it; of a tenant's leaf: the first
         ("beside", np.int32),  # the next that comes after the same one
@@ -242,10 +243,10 @@ LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's l
     align=True,
 )
 
-FRONT = np.dtype(  # a walk of `search` has no seq and no witness
+FRONT = np.dtype(  # a walk of `search` has no turn and no witness
     [
         ("key", np.float64),  # the least level below the node
-        ("seq", np.int64),
+        ("turn", np.int64),
         ("node", np.int32),
         (
             "tenant",
@@ -273,6 +274,7 @@ HEADER = np.dtype(
         ("free_node", np.int64),
         ("present", np.int64),  # machines that are not gone
         ("job_seq", np.int64),  # the next
+        ("turns", np.int64),  # the next
         ("tenant_seq", np.int64),
         ("root", np.int64),  # of the trie of tenants without a parent
         ("active", np.int64),  # how many jobs are

@@ -6,7 +6,7 @@ Theory of operation
 Two questions are asked: who of all waiting jobs comes next on one machine (`search.next_job`), and
 who comes next on any of several machines whose room grew (`best_first`). The answer is the active
 job of least (level, seq) that may be placed there: its level is its share, weighted down the tree
-of tenants (`levels`); its seq is a number that grows with each job, so no two are alike.
+of tenants (`levels`, `tenants`); its seq is a number that grows with each job, so no two are alike.
 
 Asking all jobs would be right, and slow with a hundred thousand of them. They stand in tries, two
 for each tenant: one of its jobs, one of the tenants below it.

@@ -1,7 +1,7 @@
 """The next job, best first: fresh ones on all machines, the others on those whose room grew.
 
 A decision goes once through the tries of waiting jobs for all these machines together: a heap
-holds what is still to be looked at, the least (level, seq) first: nodes of the tries of tenants,
+holds what is still to be looked at, the least (level, turn) first: nodes of the tries of tenants,
 and for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
 fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
 levels rise while all is decided, so that what was left out stays out, and what a node says stays a
@@ -26,35 +26,35 @@ from fairlead.scheduling.kernels.search.search import is_held_back
 
 
 @small
-def _before(s: Handle, at: int, key: float, seq: int) -> bool:
+def _before(s: Handle, at: int, key: float, turn: int) -> bool:
     """Does an entry of the heap come before these?"""
-    return s.front[at].key < key or (s.front[at].key == key and s.front[at].seq < seq)
+    return s.front[at].key < key or (s.front[at].key == key and s.front[at].turn < turn)
 
 
 @small
-def _put(s: Handle, at: int, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+def _put(s: Handle, at: int, key: float, turn: int, node: int, tenant: int, witness: int) -> None:
     """An entry of the heap."""
     entry = s.front[at]
     entry.key = key
-    entry.seq = seq
+    entry.turn = turn
     entry.node = node
     entry.tenant = tenant
     entry.witness = witness
 
 
 @inner
-def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+def _sink(s: Handle, key: float, turn: int, node: int, tenant: int, witness: int) -> None:
     """Puts this in the place of the first in the heap, and then to where it belongs."""
     front, size = s.front, s.header[0].heap
     at, child = 0, 1
     while child < size:
-        if child + 1 < size and _before(s, child + 1, front[child].key, front[child].seq):
+        if child + 1 < size and _before(s, child + 1, front[child].key, front[child].turn):
             child += 1
-        if not _before(s, child, key, seq):
+        if not _before(s, child, key, turn):
             break
         front[at] = front[child]
         at, child = child, 2 * child + 1
-    _put(s, at, key, seq, node, tenant, witness)
+    _put(s, at, key, turn, node, tenant, witness)
 
 
 @inner
@@ -74,16 +74,16 @@ def _push(s: Handle, n: int, t: int, witness: int) -> None:
 def _put_in(s: Handle, key: float, n: int, t: int, witness: int) -> None:
     """Puts this into the heap."""
     w, front = s.header[0], s.front
-    seq = s.node[n].seq
+    turn = s.node[n].turn
     at = w.heap
     w.heap += 1
     while at > 0:
         above = (at - 1) // 2
-        if _before(s, above, key, seq):
+        if _before(s, above, key, turn):
             break
         front[at] = front[above]
         at = above
-    _put(s, at, key, seq, n, t, witness)
+    _put(s, at, key, turn, n, t, witness)
 
 
 @inner
@@ -92,7 +92,7 @@ def _pop(s: Handle) -> None:
     w.heap -= 1
     last = s.front[w.heap]
     if w.heap > 0:
-        _sink(s, last.key, last.seq, int64(last.node), int64(last.tenant), int64(last.witness))
+        _sink(s, last.key, last.turn, int64(last.node), int64(last.tenant), int64(last.witness))
 
 
 @inner
@@ -137,7 +137,7 @@ def _part(s: Handle, n: int, t: int) -> None:
         if other >= 0:
             _push(s, right, t, other)
     elif other >= 0:
-        _sink(s, _bound(s, right, t), node[right].seq, right, t, other)
+        _sink(s, _bound(s, right, t), node[right].turn, right, t, other)
     else:
         _pop(s)
 
@@ -161,7 +161,7 @@ def _in_order(s: Handle, n: int) -> tuple[int, int]:
     """The two below a node, the lesser one first."""
     left, right = int64(s.node[n].left), int64(s.node[n].right)
     a, b = s.node[left], s.node[right]
-    if b.key < a.key or (b.key == a.key and b.seq < a.seq):
+    if b.key < a.key or (b.key == a.key and b.turn < a.turn):
         return right, left
     return left, right
 
@@ -176,7 +176,7 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
         _pop(s)
         return NONE
     here = s.node[n]
-    if here.key != line[n].key or here.seq != line[n].seq:
+    if here.key != line[n].key or here.turn != line[n].turn:
         witness = int64(line[n].witness)
         leave(s, leaf)
         join(s, leaf, n, witness)  # its share rose
@@ -184,8 +184,8 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
     key = at_least(s, t, here.key)
     if here.left < 0 and key <= top.key and not tenant.single:
         key = level(s, int64(here.owner))  # a job, which may be the next
-    if key != top.key or here.seq != top.seq:
-        _sink(s, key, here.seq, leaf, t, 0)  # it rose
+    if key != top.key or here.turn != top.turn:
+        _sink(s, key, here.turn, leaf, t, 0)  # it rose
     elif tenant.capped and is_held_back(s, n, t):
         tenant.cut = 1
         leave(s, leaf)
@@ -218,7 +218,7 @@ def _open(s: Handle, n: int, t: int) -> None:
 
 @kernel
 def next_near(s: Handle) -> int:
-    """The active job of least (level, seq) that is fresh, or may be placed on a machine whose room
+    """The active job of least (level, turn) that is fresh, or may be placed on a machine whose room
     grew; NONE if there is none."""
     w, node = s.header[0], s.node
     if w.heap < 0 or w.fell or w.reshaped:
@@ -235,8 +235,8 @@ def next_near(s: Handle) -> int:
             continue
         here = node[n]
         key = _bound(s, n, t)
-        if key != top.key or here.seq != top.seq:
-            _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
+        if key != top.key or here.turn != top.turn:
+            _sink(s, key, here.turn, n, t, int64(top.witness))  # it rose
         elif here.left >= 0:
             _part(s, n, t)
         else:
