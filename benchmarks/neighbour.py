@@ -278,10 +278,13 @@ def _beginnings(address: str, _: str, source: str) -> None:
 
 
 def _no_readers(path: str, *headers: str) -> Callable[[str, str, str], None]:
-    """Requests, each on a connection of its own, whose answers nobody waits for."""
-    said = "\r\n".join([f"GET {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
+    """Requests, each on a connection of its own, whose answers nobody waits for. `{token}` in a
+    header is the neighbour's."""
+    written = "\r\n".join([f"GET {path} HTTP/1.1", "Host: x", *headers, "", ""])
 
-    def attack(address: str, _: str, source: str) -> None:
+    def attack(address: str, token: str, source: str) -> None:
+        said = written.format(token=token).encode()
+
         def ask(_: int) -> None:
             with _opened(address, source) as far:
                 if _TLS is not None:
@@ -348,6 +351,7 @@ ATTACKS: dict[str, Callable[[str, str], None]] = {
     "beginnings-elsewhere": _from(_beginnings, ELSEWHERE),
     "no-readers": _from(_no_readers("/v1/jobs")),
     "no-readers-wrong": _from(_no_readers("/v1/jobs", "Authorization: Bearer fl_loud_no")),
+    "no-readers-own": _from(_no_readers("/v1/jobs", "Authorization: Bearer {token}")),
     "no-readers-public": _from(_no_readers("/v1/health")),
     "no-readers-apart": _apart(_no_readers("/v1/jobs")),
     "submissions": _submissions,  # the last one: it leaves jobs that wait

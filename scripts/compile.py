@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from fairlead.compiled import SIMULATION, first_time, note
 from fairlead.scheduling.placement.registry import placement_names
 from fairlead.scheduling.warming import warm, warm_events
+from fairlead.service.api.kernels.warming import warm_door
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -68,7 +69,8 @@ def main() -> None:
         if "events" in sys.argv[1:]:
             warm_events()
         else:
-            warm(lambda done, total: print(done, total, flush=True))
+            for part in (warm, warm_door):
+                part(lambda done, total: print(done, total, flush=True))
         if tests and first_time(SIMULATION):
             warm_simulation()
             warm_whole_tasks()

@@ -119,9 +119,12 @@ def data_dir() -> Path:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection() -> None:
-    """What is collected stays to the end: no garbage is looked for in it, now or later."""
+def pytest_collection(session: pytest.Session) -> None:
+    """What is collected stays to the end: no garbage is looked for in it, now or later. Where a
+    pool is to run it, its zygote is made ready meanwhile."""
     gc.disable()
+    if session.config.getoption("--processes") and not session.config.getoption("--collect-only"):
+        zygote()
 
 
 def pytest_collection_finish() -> None:
@@ -132,7 +135,6 @@ def pytest_collection_finish() -> None:
 def prepare(config: pytest.Config) -> None:
     """Has there, once for all processes, what they would each make for themselves."""
     config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # noqa: SLF001
-    zygote()
     warm(lambda *_: None)
     compile_all()
 

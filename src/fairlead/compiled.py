@@ -32,7 +32,7 @@ VARIABLE = "FAIRLEAD_CACHE"
 
 def sources() -> tuple[Path, ...]:
     """Every file that is compiled, in the order of their paths."""
-    compiled = (path for name in COMPILED for path in PACKAGE.glob(f"*/{name}/**/*.py"))
+    compiled = (path for name in COMPILED for path in PACKAGE.glob(f"**/{name}/**/*.py"))
     return tuple(sorted([*compiled, PACKAGE / NUMBERS]))
 
 

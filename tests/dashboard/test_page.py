@@ -84,10 +84,12 @@ def test_nothing_is_wider_than_the_screen_and_nothing_serious_bars_anyone(
         assert barred(shown) == []
 
 
-def test_names_are_never_markup(tmp_path: Path, open_page: Opened) -> None:
+def test_names_are_never_markup_and_who_is_above_has_the_colours_of_those_below(
+    tmp_path: Path, open_page: Opened
+) -> None:
     cluster = Cluster(
         [Machine("m1", {"cpu": 4}, {"zone": HOSTILE}), Machine("m2", {"cpu": 4})],
-        [Tenant(HOSTILE), Tenant("b")],
+        [Tenant("above"), Tenant(HOSTILE, parent="above"), Tenant("b", parent="above")],
     )
     jobs = (Job("a", {"cpu": 1}, tenant=HOSTILE), Job("b", {"cpu": 1}, tenant="b"))
     file = tmp_path / "hostile.html"
@@ -97,6 +99,17 @@ def test_names_are_never_markup(tmp_path: Path, open_page: Opened) -> None:
     assert shown.locator("h1").inner_text() == HOSTILE
     assert HOSTILE in shown.locator("tbody").inner_text()
     assert shown.locator("img, script:not([type])").count() == 0
+    drawn = {
+        row.locator("th").inner_text(): [
+            (rect.get_attribute("fill"), float(rect.get_attribute("width") or 0))
+            for rect in row.locator(".bar rect").all()
+        ]
+        for row in shown.locator(".shares tbody tr").all()
+    }
+    (first, _), (second, _) = drawn["above"]
+    assert first != second
+    assert {first, second} == {drawn[name][0][0] for name in (HOSTILE, "b")}
+    assert {width for _, width in drawn["above"]} == {drawn["b"][0][1] / 2}  # of the same share
 
 
 @pytest.mark.parametrize("capacity", [{}, {"cpu": 0}])

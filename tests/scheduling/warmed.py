@@ -1,5 +1,5 @@
-"""Prints the kernels that Python calls and `warm` left out under each rule: a process of its own,
-in which nothing else was compiled."""
+"""Prints the kernels that Python calls and `warm` left out under each rule, and whether Numba has
+loaded what no kernel needs: a process of its own, in which nothing else was compiled."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ def main() -> None:
     """Warms by each of the rules that the command line names, in a fork: by one after the other
     the second would find what the first has compiled."""
     print("called", len(called()), flush=True)  # noqa: T201
+    if "scipy.linalg" in sys.modules:
+        print("the core loads SciPy's linear algebra", flush=True)  # noqa: T201
     for placement in sys.argv[1:]:
         if not os.fork():
             for name in missing(placement):

@@ -20,6 +20,7 @@ from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
 from fairlead.wire.kinds import JobState
 from tests.cli.live.place import Served, serving, start
+from tests.disks import fill, small_disk
 
 CLUSTER = """\
 machines:
@@ -144,6 +145,36 @@ def test_a_full_disk_and_a_kill_lose_nothing(folder: Path) -> None:
         assert accepted <= names(client) <= {*accepted, f"job-{len(accepted)}"}
         assert is_accepted(client, len(accepted))
         until(lambda: all_over(client))
+
+
+@pytest.mark.deep
+def test_a_start_on_a_full_disk_waits_for_room_and_knows_all_then(folder: Path) -> None:
+    with small_disk(folder / "state", 16):
+        with serving(folder, *WORDS) as served:
+            with asked(served) as client:
+                client.submit(job(0))
+                until(lambda: all_over(client))
+            served.stop(signal.SIGKILL)
+        big = folder / "state" / "big"
+        fill(big)
+        state = str(folder / "state")
+        process = start(folder, "--listen", "127.0.0.1:0", "--state", state, *WORDS)
+        assert process.stdout is not None
+        try:
+            while "is full; make room: nothing that was accepted is lost; waiting" not in (
+                line := process.stdout.readline()
+            ):
+                assert line, process.wait()
+            big.unlink()
+            while not (line := process.stdout.readline()).startswith("Ctrl-C"):
+                assert line, process.wait()
+            with Client((folder / "state" / "address").read_text().strip()) as client:
+                assert names(client) == {"job-0"}
+                client.submit(job(1))
+                until(lambda: all_over(client))
+        finally:
+            process.kill()
+            process.communicate()
 
 
 def test_a_locked_journal_refuses_what_is_new_until_it_is_free(folder: Path) -> None:

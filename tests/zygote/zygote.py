@@ -21,6 +21,7 @@ from pathlib import Path
 
 from fairlead.scheduling.warming import warm
 from fairlead.service.api.app import routes
+from fairlead.service.api.kernels.warming import warm_door
 from fairlead.service.fairness.process import small_question
 from fairlead.service.fairness.solve import answer
 from fairlead.simulation.engine.run import compile_all
@@ -46,11 +47,20 @@ MODULES = (
         )
     ),
     "fairlead.cli.serving.run",
+    "fairlead.cli.text.allocation",
+    "fairlead.client.client",
     "fairlead.engines.local.engine",
     "fairlead.engines.supervised.driver",
+    "fairlead.service.fairness.history_file",
     "fairlead.service.fairness.process",
+    "fairlead.service.process.logs",
     "fairlead.service.process.server",
+    "fairlead.service.recovery.verify_process",
     "fairlead.simulation.studies.workers",
+    "multiprocessing.popen_spawn_posix",
+    "multiprocessing.resource_tracker",
+    "multiprocessing.spawn",
+    "uvicorn.lifespan.off",
 )
 """What is imported before anything is asked for. Programs import whatever else they need."""
 
@@ -142,7 +152,8 @@ def prepare() -> None:
     """Has there what programs begin with."""
     for name in MODULES:
         import_module(name)
-    warm(lambda *_: None)
+    for part in (warm, warm_door):
+        part(lambda *_: None)
     compile_all()
     routes()
     answer(small_question())

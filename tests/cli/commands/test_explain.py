@@ -272,7 +272,7 @@ def test_json_keeps_to_its_schema(
     source = str(EXAMPLES / example)
     jobs = json.loads(run(capsys, "allocate", source, "--json"))["jobs"]
     validator = schema("explanation-1.json")
-    for job in jobs[:3]:
+    for job in jobs[:3] if policy == "tsf" else jobs[:1]:
         words = ("explain", job["name"], source, "--json", "--policy", policy)
         validator.validate(json.loads(run(capsys, *words)))
 
@@ -383,7 +383,7 @@ def test_json_of_a_tenant_keeps_to_its_schema(
         pytest.skip(f"{policy} refuses {example}")
     tenants = json.loads(capsys.readouterr().out)["tenants"]
     validator = schema("tenant-explanation-1.json")
-    for tenant in tenants[:3]:
+    for tenant in tenants[:3] if policy == "tsf" else tenants[:1]:
         words = ("explain", tenant["name"], "--tenant", source, "--json", "--policy", policy)
         validator.validate(json.loads(run(capsys, *words)))
 

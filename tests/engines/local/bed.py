@@ -167,7 +167,8 @@ def fixture_root(bed: LocalBed) -> LocalBed:
 def _checked(found: LocalBed) -> Iterator[LocalBed]:
     before = opened()
     yield found
-    if found.state.exists():
+    found.close()
+    if leftovers(found.state) or groups(found.state):  # an engine of its own for what a test left
         engine = found.engine()
         engine.reconcile([], 99)
         end = time.monotonic() + PATIENCE

@@ -83,8 +83,8 @@ def test_what_nobody_expects_is_stopped_with_its_group(bed: LocalBed) -> None:
     engine = bed.ready()
     groups = need(bed)
     bed.start(engine, assign(A, "setsid sleep 1000 & exec sleep 1000"))
+    wait(bed, lambda: groups.members(A) != [])  # it is claimed before it is in its group
     pids = groups.members(A)
-    assert pids
     engine = bed.ready()
     wait(bed, lambda: not engine.poll() and not groups.has(A))
     assert not [pid for pid in pids if (one := process(pid)) is not None and not one.zombie]

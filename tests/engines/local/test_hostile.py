@@ -15,6 +15,7 @@ import pytest
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Stream
 from fairlead.engines.local.processes import process, processes
+from tests.disks import fill, small_disk
 from tests.engines.contract import Doing, end_of, started, wait
 from tests.engines.local.bed import (
     LocalBed,
@@ -360,24 +361,17 @@ def test_a_users_task_is_stopped_found_again_and_forgotten(root: LocalBed, resta
 
 
 @pytest.fixture
-def small_disk(bed: LocalBed) -> Iterator[LocalBed]:
+def small_bed(bed: LocalBed) -> Iterator[LocalBed]:
     """A bed whose state folder is a disk of its own, of one megabyte."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a disk")
-    bed.state.mkdir(mode=0o700)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", str(bed.state)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("mounting is not allowed here")
-    yield bed
-    engine = bed.ready()
-    wait(bed, lambda: not engine.poll() and not leftovers(bed.state))
-    bed.close()
-    subprocess.run(["umount", "-l", str(bed.state)], check=True)
-    bed.state.rmdir()
+    with small_disk(bed.state, 1):
+        yield bed
+        engine = bed.ready()
+        wait(bed, lambda: not engine.poll() and not leftovers(bed.state))
+        bed.close()
 
 
-def test_a_full_disk_starts_nothing_and_loses_nothing(small_disk: LocalBed) -> None:
-    bed = small_disk
+def test_a_full_disk_starts_nothing_and_loses_nothing(small_bed: LocalBed) -> None:
+    bed = small_bed
     go, one, other = (bed.folder / name for name in ("go", "one", "other"))
     script = f"touch {one}; until [ -e {go} ]; do sleep 0.01; done; exit 9"
     waiting = assign(A, script, cwd="/")
@@ -386,8 +380,7 @@ def test_a_full_disk_starts_nothing_and_loses_nothing(small_disk: LocalBed) -> N
     bed.start(engine, waiting, one)
     bed.start(engine, lasting, other)
     big = bed.state / "big"
-    with pytest.raises(OSError, match="No space left"):
-        big.write_bytes(bytes(2_000_000))
+    fill(big)
     more = assign(Attempt(1, 2, 1), f"touch {bed.starting}/more", cwd="/")
     engine.launch([more])
     end = end_of(bed, engine, more.attempt)

@@ -40,19 +40,16 @@ def test_a_cluster_gives_what_this_process_gives_and_keeps_it_here(
     ground: Ground, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert ground.address
-    words = ["simulate", TABLE_II, "--policies", "tsf,fifo", "--repeat", "2", "--csv", "--json"]
+    # Each run that is under way has a worker of its own, which takes longer to start than it.
+    words = ["simulate", TABLE_II, "--policies", "tsf", "--repeat", "2", "--csv", "--json"]
     words += ["--sample", "20s", "--distance", "60s"]
     here, away = tmp_path / "here", tmp_path / "away"
     by_one = rows(run(capsys, *words, "--workers", "1", "--out", str(here)))
     on_ray = rows(run(capsys, *words, "--on", "ray", "--out", str(away)))
     assert by_one == on_ray
-    assert [(row["seed"], row["policy"]) for row in on_ray][:3] == [
-        (0, "tsf"),
-        (0, "fifo"),
-        (1, "tsf"),
-    ]
+    assert [(row["seed"], row["policy"]) for row in on_ray] == [(0, "tsf"), (1, "tsf")]
     assert kept(here) == kept(away)
-    assert len(list(away.glob("*/run.json"))) == 4
+    assert len(list(away.glob("*/run.json"))) == 2
 
 
 def test_what_was_done_before_is_not_done_again_on_a_cluster(
@@ -62,6 +59,7 @@ def test_what_was_done_before_is_not_done_again_on_a_cluster(
     words = ("simulate", TABLE_II, "--on", "ray", "--out", str(tmp_path / "study"), "--json")
     before = json.loads(run(capsys, *words, "--policies", "tsf"))["runs"]
     after = json.loads(run(capsys, *words, "--policies", "drf,tsf"))["runs"]
+    assert [row["policy"] for row in after] == ["drf", "tsf"]
     assert after[1] == before[0]  # with the seconds that it took then
 
 

@@ -166,7 +166,7 @@ def test_nothing_of_it_is_loaded_where_nobody_asked_for_it(tmp_path: Path) -> No
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT / "src"), "HOME": str(tmp_path)},
+        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         encoding="utf-8",
         check=False,

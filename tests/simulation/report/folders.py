@@ -15,6 +15,9 @@ from fairlead.simulation.workloads.registry import generate
 
 STEP = 5_000_000  # microseconds between samples
 
+KINDS = ("delays", "speed-ups", "shares-1")
+"""Plots, one of each kind that is drawn in its own way."""
+
 
 def study(
     path: Path,

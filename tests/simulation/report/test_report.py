@@ -27,7 +27,7 @@ from fairlead.simulation.report.making import Report, report_of, tables_of
 from fairlead.simulation.report.plots import around_one, cdfs, lines
 from fairlead.simulation.report.reading import Run, read_folder
 from fairlead.simulation.report.words import digits, duration, percent, times
-from tests.simulation.report.folders import study
+from tests.simulation.report.folders import KINDS, study
 
 RUNS = (("tsf", Kind.RESTRICTED, 0), ("tsf", Kind.RESTRICTED, 1), ("drfh", Kind.RESTRICTED, 0))
 
@@ -162,7 +162,6 @@ def test_what_a_tenant_lacked_is_told_where_the_distance_was_measured(
     assert report_of(read_folder(own)).pasts is None
 
 
-KINDS = ("delays", "speed-ups", "shares-1")
 PLOTS = (
     *("delays", "waits", "completions", "speed-ups", "shares-1", "shares-2"),
     *("used-cpu", "used-memory", "distance"),

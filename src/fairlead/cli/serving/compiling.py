@@ -24,9 +24,11 @@ def compile_first(placement: str | None = None) -> None:
     one processor, one Python, one Numba and one place and time of installation."""
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
+    from fairlead.service.api.kernels.warming import warm_door
 
     with compiling_progress() as show:
         warm(show, placement or DEFAULT)
+        warm_door(show)
 
 
 @contextmanager

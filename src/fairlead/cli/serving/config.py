@@ -73,13 +73,18 @@ class Configured:
     sign_in: SignInSettings | None = None
 
 
+def refuse_standard_input(file: str, what: str) -> None:
+    """Raises InputError where that is what is named: a service in the background, and one that is
+    started again, reads its files once more."""
+    if file == STANDARD_INPUT:
+        raise InputError(
+            f"the {what} of a service cannot come from the standard input", "name a file"
+        )
+
+
 def read_config(path: Path) -> Configured:
     """Reads the file. Raises InputError with every mistake in it."""
-    if str(path) == STANDARD_INPUT:
-        raise InputError(
-            "the settings of a service cannot come from the standard input",
-            "name a file, which is read again when it is started again",
-        )
+    refuse_standard_input(str(path), "settings")
     text = text_of(str(path), complain)
     mistakes = Mistakes()
     source = Source(str(path), mistakes)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.cli.serving.anew import NewJournal
+from fairlead.cli.serving.config import refuse_standard_input
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
@@ -252,6 +253,7 @@ def cluster_of(plan: Plan) -> Cluster | None:
 
     if plan.cluster is None:
         return None
+    refuse_standard_input(plan.cluster, "machines")
     given, kind = texts_of([plan.cluster]), ENGINES[plan.engine]
     cluster, jobs = read_parts(given) if kind.machines_from else read(given)
     if jobs:

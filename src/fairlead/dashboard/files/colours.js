@@ -75,5 +75,35 @@ function hatch() {
  * @param {string | undefined} fill
  */
 export function swatch(fill) {
-  return svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, rx: 2, fill }));
+  return swatches([{ fill, size: 1 }]);
+}
+
+/**
+ * The same of several tenants, parted among them.
+ * @param {{fill: string | undefined, size: number}[]} parts
+ */
+export function swatches(parts) {
+  const rx = parts.length > 1 ? 0 : 2;
+  return svg(
+    "svg",
+    { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" },
+    ...places(parts, 12).map(({ fill, at, width }) => svg("rect", { x: at, width, height: 12, rx, fill })),
+  );
+}
+
+/**
+ * Parts side by side in a width, by their sizes; where all are 0, alike.
+ * @template {{size: number}} P
+ * @param {P[]} parts
+ * @param {number} whole
+ * @returns {(P & {at: number, width: number})[]}
+ */
+export function places(parts, whole) {
+  const sum = parts.reduce((total, { size }) => total + size, 0);
+  let at = 0;
+  return parts.map((part) => {
+    const width = sum > 0 ? (whole * part.size) / sum : whole / parts.length;
+    at += width;
+    return { ...part, at: at - width, width };
+  });
 }

@@ -76,6 +76,7 @@ class Book:
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
         self._fitted: dict[tuple[bytes, bytes, bool, int, int], Fitted] = {}
+        self._signatures: dict[tuple[bytes, bytes], np.uint64] = {}
         self._labels: list[tuple[Machine, Ints]] | None = None
         self.stale = False
         self.pools_changed = False
@@ -130,6 +131,7 @@ class Book:
         """The scales are computed again before the next decision."""
         self._classes = self._labels = None
         self._fitted.clear()
+        self._signatures.clear()
         self.stale = self.pools_changed = True
 
     def limits_changed(self) -> None:
@@ -139,7 +141,7 @@ class Book:
 
     def forget_sums(self) -> None:
         """Drops the sums that are kept: they are made anew, in one's own tables, when needed."""
-        self._classes, self._fitted, self._labels = None, {}, None
+        self._classes, self._fitted, self._signatures, self._labels = None, {}, {}, None
 
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
@@ -210,6 +212,7 @@ class Book:
                 if words > self.state.words:
                     self.state.widen(words + words // 4)  # all is copied: not once a word
                 self.state.set_term(bit, holders[term])
+                self._signatures.clear()
                 if self._classes is not None:
                     self._classes = self._classes.with_term(self.state, bit)
         found = np.zeros(self.state.words, np.uint64)
@@ -221,6 +224,7 @@ class Book:
         """One job less asks for these terms. What nobody asks for makes no class of machines."""
         for bit in self.ids.drop_terms(terms):
             self._classes = None
+            self._signatures.clear()
             self.state.set_term(bit, np.zeros(int(self.state.header[0]["machines"]), bool))
 
     # Jobs
@@ -239,15 +243,21 @@ class Book:
             alike = demand[None, :], needs[None, :], np.array([job.spread])
             scaled = self.scales(*alike, [job.name])
             usable = self.possible(scaled.usable, *alike, np.array([job.gang]), np.array([tenant]))
-            found = self._fitted[key] = Fitted(
-                float(scaled.scale[0]), int(scaled.unit[0]), int(usable[0])
-            )
+            found = Fitted(float(scaled.scale[0]), int(scaled.unit[0]), int(usable[0]))
+            self._fitted[key] = found
         return found
 
     def signature(self, demand: Ints, needs: Words) -> np.uint64:
-        """Where in a trie the job is to be."""
-        words = signatures(demand[None, :], needs[None, :], self.state.satisfied)
-        return np.uint64(words[0])
+        """Where in a trie it is to be, once for jobs that ask for as much under the same terms, as
+        long as as many machines satisfy each."""
+        key = demand.tobytes(), needs.tobytes()
+        found = self._signatures.get(key)
+        if found is None:
+            if len(self._signatures) >= MOST_FITTED:
+                self._signatures.clear()
+            (found,) = signatures(demand[None, :], needs[None, :], self.state.satisfied)
+            self._signatures[key] = found
+        return found
 
     def scales(self, demand: Ints, needs: Words, spread: Bools, names: Sequence[str]) -> Scaled:
         """The scales of jobs on the machines that are there now."""

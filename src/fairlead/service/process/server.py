@@ -128,7 +128,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
 
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
         listener.make_room = connections.make_room
-        listener.ready.rivals = middleware.api.turns.has_rivals
+        listener.rivals = middleware.api.turns.has_rivals
         if tls:
             listener.handshakes = connections.handshakes
         config = _config(serving, middleware, connections)
@@ -246,6 +246,7 @@ class _Server(uvicorn.Server):
         await self._middleware.api.begin()
         self._listener.later = asyncio.get_running_loop().call_later
         await super().startup(sockets)
+        self._listener.attend()
         if not self._serving.no_auth:
             self._first = asyncio.create_task(self._make_first())
             if self._middleware.api.following() is None:
@@ -255,10 +256,6 @@ class _Server(uvicorn.Server):
             self._ready(token)
         except Exception as error:  # noqa: BLE001 - raised by `serve`, once all is closed
             self._fail(error)
-
-    async def on_tick(self, counter: int) -> bool:
-        self._listener.end_slow()
-        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._middleware.api.stop()

@@ -214,6 +214,8 @@ class Launcher(WorkerApi, DriverApi):
 
     def _fail(self, attempt: KnownAttempt, error: BaseException, moment: int) -> None:
         tree, suspicious = read_error(error, moment, attempt.started, attempt.stopping)
+        if tree["is"] == "lost":  # its reason is a line: here, in Ray's logs, is where that arose
+            sys.stderr.write(f"attempt {attempt.key} is lost: {error}\n")
         node = attempt.node or ""
         if suspicious and node in self._node_names.alive:
             self._node_names.troubles[node] = tree.get("why", "")[:300]

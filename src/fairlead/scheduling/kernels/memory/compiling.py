@@ -12,6 +12,7 @@ from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
+from numba.np import linalg
 
 from fairlead.compiled import folder
 
@@ -19,6 +20,24 @@ from fairlead.compiled import folder
 numba.config.CACHE_DIR = str(folder())
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+def _load_without_blas() -> None:
+    """Loads what Numba knows of arrays. It looks whether there is BLAS by importing SciPy's linear
+    algebra, which takes 0.15 s of a processor and 17 MB of each process, and nothing here
+    multiplies by it; what does, in somebody's own rule, asks for it when it is compiled."""
+
+    def missing() -> None:
+        raise ImportError
+
+    look, linalg.ensure_blas = linalg.ensure_blas, missing
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = look
+
+
+_load_without_blas()
 
 _decorated: list[Any] = []
 """Every function that can be compiled, as Numba holds it."""

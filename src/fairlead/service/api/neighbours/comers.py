@@ -1,153 +1,83 @@
-"""Who came and is no connection yet: those whose request has begun, and those whose request is
-there, in turns by whose it is."""
+"""Those whose request is there and who are no connection yet: in lines, and in turns by line."""
 
 from __future__ import annotations
 
-import socket
 from collections import OrderedDict, deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 Peer = tuple[object, ...]
 """Address and port of who is at the other end."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comer:
-    """One that was accepted, at a time, from an address that limits count by. `number`: of its
-    descriptor, also once that is closed."""
+class Comers:
+    """Descriptors in lines, of several kinds. In a round of the event loop as many have their turn
+    as `at_once` says of their kind, each of another line, which rests for so many rounds then.
+    What one costs that nobody is to pay for, its kind makes up for by a rest."""
 
-    socket: socket.socket
-    number: int
-    peer: Peer
-    address: str
-    at: float
+    def __init__(self, lines: int, at_once: Sequence[int], rest: int) -> None:
+        self._of_a_kind, self._at_once, self._rest = lines, at_once, rest
+        self._lines: list[OrderedDict[int, deque[int]]] = [OrderedDict() for _ in at_once]
+        self._round = 0
+        self._left = list(at_once)  # that may have their turn in this round, of each kind
+        self._resting: OrderedDict[int, int] = OrderedDict()  # until which round, by line
+        self._paced: dict[int, float] = {}  # until when, by line
+        self._until = [0.0] * len(at_once)  # when one of the kind may have its turn again
 
-
-class Beginnings:
-    """Those who have not said all of how a client begins. For one more than there may be, the
-    oldest ends: of its address, else of all. So who only begins keeps nobody out. `end`: closes
-    one."""
-
-    def __init__(self, each: int, most: int, end: Callable[[Comer], None]) -> None:
-        self._each, self._most, self._close = each, most, end
-        self._all: OrderedDict[int, Comer] = OrderedDict()  # by descriptor, the oldest first
-        self._by_address: dict[str, OrderedDict[int, None]] = {}
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def add(self, comer: Comer) -> None:
-        """One more."""
-        mine = self._by_address.get(comer.address, ())
-        if len(mine) >= self._each:
-            self._end(next(iter(mine)))
-        elif len(self._all) >= self._most:
-            self.end_oldest()
-        self._all[comer.number] = comer
-        self._by_address.setdefault(comer.address, OrderedDict())[comer.number] = None
-
-    def __contains__(self, comer: Comer) -> bool:
-        return self._all.get(comer.number) is comer
-
-    def get(self, number: int) -> Comer | None:
-        """The one with this descriptor."""
-        return self._all.get(number)
-
-    def remove(self, comer: Comer) -> None:
-        """It has said all, or is about to be closed."""
-        del self._all[comer.number]
-        mine = self._by_address[comer.address]
-        del mine[comer.number]
-        if not mine:
-            del self._by_address[comer.address]
-
-    def end_oldest(self) -> bool:
-        """Closes the one that is here for longest. Whether there was any."""
-        if not self._all:
-            return False
-        self._end(next(iter(self._all)))
-        return True
-
-    def end_before(self, time: float) -> None:
-        """Closes those who came before that, and all of them for infinity."""
-        while self._all and next(iter(self._all.values())).at < time:
-            self.end_oldest()
-
-    def _end(self, number: int) -> None:
-        comer = self._all[number]
-        self.remove(comer)
-        self._close(comer)
-
-
-class Ready:
-    """Those who have said enough to be answered, in turns by owner: after one of his an owner
-    rests for so many rounds of the event loop, and one who is known by nothing but his address for
-    so many seconds, where others ask too (`rivals`). Of more than there may be, the last one ends
-    of him who has most."""
-
-    def __init__(self, most: int, rest: int, pace: float) -> None:
-        self.rivals: Callable[[str], bool] = lambda _: False
-        self._most, self._rest, self._pace = most, rest, pace
-        self._lines: OrderedDict[str, deque[Comer]] = OrderedDict()
-        self._many = self._round = 0
-        self._resting: OrderedDict[str, int] = OrderedDict()  # until which round
-        self._paced: OrderedDict[str, float] = OrderedDict()  # until when
-
-    def __len__(self) -> int:
-        return self._many
-
-    def add(self, comer: Comer, owner: str) -> None:
-        """One more, of this owner."""
-        self._lines.setdefault(owner, deque()).append(comer)
-        self._many += 1
-        if self._many > self._most:
-            longest = max(self._lines, key=lambda each: len(self._lines[each]))
-            self._pop(longest, -1).socket.close()
+    def add(self, number: int, line: int) -> None:
+        """One more, by its descriptor."""
+        self._lines[line // self._of_a_kind].setdefault(line, deque()).append(number)
 
     def begin_round(self) -> None:
         """Another round of the event loop."""
         self._round += 1
+        self._left = list(self._at_once)
         while self._resting and next(iter(self._resting.values())) <= self._round:
             self._resting.popitem(last=False)
 
-    def next(self, now: float) -> Comer | None:
-        """The one whose turn it is in this round."""
-        while self._paced and next(iter(self._paced.values())) <= now:
-            self._paced.popitem(last=False)
-        for owner in self._lines:
-            if owner not in self._resting and owner not in self._paced:
-                self._lines.move_to_end(owner)
-                comer = self._pop(owner, 0)
-                if self._rest:
-                    self._resting[owner] = self._round + self._rest
-                if self._pace and owner == comer.address and self.rivals(owner):
-                    self._paced[owner] = now + self._pace
-                return comer
+    def next(self, now: float) -> tuple[int, int] | None:
+        """The one whose turn it is in this round, and its line."""
+        self._paced = {line: until for line, until in self._paced.items() if until > now}
+        for kind, lines in enumerate(self._lines):
+            if not self._left[kind] or self._until[kind] > now:
+                continue
+            for line in lines:
+                if line not in self._resting and line not in self._paced:
+                    self._left[kind] -= 1
+                    self._resting[line] = self._round + self._rest
+                    lines.move_to_end(line)
+                    return self._take(line, 0), line
         return None
+
+    def pace(self, line: int, until: float) -> None:
+        """No other one of the line before then."""
+        self._paced[line] = until
+
+    def pause(self, line: int, until: float) -> None:
+        """No other one of the line's kind before then."""
+        self._until[line // self._of_a_kind] = until
 
     def wait(self, now: float) -> float | None:
         """For how many seconds nobody's turn comes, however many rounds there are; None where
         nobody is here."""
-        if not self._lines:
+        moments = [
+            max(self._until[kind], self._paced.get(line, now))
+            for kind, lines in enumerate(self._lines)
+            for line in lines
+        ]
+        return max(0.0, min(moments) - now) if moments else None
+
+    def pop(self) -> tuple[int, int] | None:
+        """Takes the last one out of the longest line; None where there is none."""
+        lines = {line: each for lines in self._lines for line, each in lines.items()}
+        if not lines:
             return None
-        if any(owner not in self._paced for owner in self._lines):
-            return 0.0
-        return max(0.0, min(self._paced[owner] for owner in self._lines) - now)
+        longest = max(lines, key=lambda line: len(lines[line]))
+        return self._take(longest, -1), longest
 
-    def clear(self) -> None:
-        """Closes all of them."""
-        for line in self._lines.values():
-            for comer in line:
-                comer.socket.close()
-        self._lines.clear()
-        self._many = 0
-
-    def _pop(self, owner: str, at: int) -> Comer:
-        line = self._lines[owner]
-        comer = line[at]
-        del line[at]
-        if not line:
-            del self._lines[owner]
-        self._many -= 1
-        return comer
+    def _take(self, line: int, at: int) -> int:
+        lines = self._lines[line // self._of_a_kind]
+        number = lines[line][at]
+        del lines[line][at]
+        if not lines[line]:
+            del lines[line]
+        return number

@@ -1,0 +1,1 @@
+"""Compiled: the door, where connections are accepted without the interpreter."""
