@@ -1,4 +1,4 @@
-"""Of jobs of equal levels the one is next that was submitted, or had a task launched, longest ago."""
+"""Of jobs of equal levels the one is next that was submitted or had a task launched longest ago."""
 
 from __future__ import annotations
 
