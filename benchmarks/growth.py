@@ -15,8 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import linear_regression
 
-GROUPS = {"grow-machines": "machines", "grow-jobs": "jobs", "grow-tenants": "tenants"}
-WORDS = {"machines": "machines", "jobs": "waiting jobs", "tenants": "tenants"}
+GROUPS = {
+    "grow-machines": "machines",
+    "grow-jobs": "jobs",
+    "grow-tenants": "tenants",
+    "grow-trees": "trees",
+}
+WORDS = {
+    "machines": "machines",
+    "jobs": "waiting jobs",
+    "tenants": "tenants",
+    "trees": "tenants below ten others",
+}
 
 
 @dataclass(frozen=True)

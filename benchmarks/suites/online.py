@@ -17,6 +17,8 @@ RULES = ("first-fit", "best-fit", "worst-fit", "alignment", "scarce-last")
 MACHINES = (125, 400, 1_250, 4_000, 12_500)
 JOBS = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 TENANTS = (1, 10, 100, 1_000, 10_000)
+BELOW = 10
+"""In a tree so many tenants are above all others."""
 
 
 def cases(options: Options) -> list[Case]:
@@ -94,7 +96,7 @@ def _rules(options: Options) -> list[Case]:
 
 def _growing(options: Options) -> list[Case]:
     """One of the three numbers grows, the others stay: 1,250 machines, 3,000 waiting jobs, each
-    its own tenant, and about 150,000 tasks."""
+    its own tenant, and about 150,000 tasks. Tenants once stand side by side, once below others."""
     most = 400 if options.quick else 10**9
     found = []
     for machines in (m for m in MACHINES if m <= most):
@@ -116,6 +118,10 @@ def _growing(options: Options) -> list[Case]:
                 {"tenants": tenants},
             )
         )
+    for tenants in (t for t in TENANTS if BELOW < t <= most):
+        spec = _overload(50, 100, 10) if options.quick else _overload(1_250, 10_000, 15)
+        told = {"tenants": tenants, "below": BELOW}
+        found.append(_case(f"grow-trees/{tenants}", {**spec, "trees": tenants}, options, told))
     return found
 
 
@@ -186,6 +192,7 @@ def ours(
     *,
     reserve: bool = True,
     tenants: int = 0,
+    below: int = 0,
 ) -> Measured:
     """A whole run, from the workload in memory to the digest. Gives the sum of the starting times
     of each job's tasks, in seconds."""
@@ -197,7 +204,7 @@ def ours(
     options = Chosen() if reserve else Chosen(reserve_after=None)
     workload = in_memory(generate(spec, seed))
     if tenants:
-        workload = shared_out(workload, tenants)
+        workload = shared_out(workload, tenants, below)
 
     def run(what: Any) -> list[float]:
         kept = Kept(tasks=False)
@@ -299,8 +306,9 @@ def in_memory(workload: Any) -> Any:
     return replace(workload, batches=lambda: iter(batches))
 
 
-def shared_out(workload: Any, tenants: int) -> Any:
-    """The workload with its jobs given to so many tenants of weight 1, one after the other."""
+def shared_out(workload: Any, tenants: int, below: int) -> Any:
+    """The workload with its jobs given to so many tenants of weight 1, one after the other, which
+    are below so many others, if any."""
     import numpy as np
 
     from fairlead.model.tenant import Tenant
@@ -308,11 +316,16 @@ def shared_out(workload: Any, tenants: int) -> Any:
     batches = []
     first = 0
     for batch in workload.batches():
-        owner = np.arange(first, first + len(batch)) % tenants
+        owner = below + np.arange(first, first + len(batch)) % tenants
         batches.append(replace(batch, tenant=owner))
         first += len(batch)
+    above = [f"above-{number}" for number in range(below)]
+    under = [above[number % below] if below else None for number in range(tenants)]
     return replace(
         workload,
-        tenants=tuple(Tenant(f"tenant-{number}") for number in range(tenants)),
+        tenants=(
+            *map(Tenant, above),
+            *(Tenant(f"tenant-{number}", parent=name) for number, name in enumerate(under)),
+        ),
         batches=lambda: iter(batches),
     )

@@ -62,7 +62,7 @@ class Decider:
         self._scales = scales
         self._placement = placement
         self._reserve_after = reserve_after
-        self._levelled = levelled
+        world.levelled = levelled
 
     def levels(self) -> dict[int, float]:
         """The active jobs' levels; all 0 where the first come is first served."""
@@ -70,7 +70,7 @@ class Decider:
 
     def _levels(self, scales: Mapping[int, float]) -> dict[int, float]:
         found = levels(self.world, scales)
-        return found if self._levelled else dict.fromkeys(found, 0.0)
+        return found if self.world.levelled else dict.fromkeys(found, 0.0)
 
     def active(self) -> set[int]:
         """The jobs that have tasks waiting and could run them."""
@@ -95,8 +95,7 @@ class Decider:
             _, job, machine = min(pairs, key=lambda pair: pair[0])
             decisions += self._launch(job, machine)
             drop_idle(self.world, active_jobs(self.world, scales))
-        line = level if self._levelled else {seq: float(seq) for seq in level}
-        look(self.world, line, self._reserve_after)
+        look(self.world, level, self._reserve_after)
         return decisions
 
     def wake(self) -> int | None:
@@ -116,7 +115,7 @@ class Decider:
     ) -> tuple[int, int, float, int, Fraction, int]:
         tier, urgency = self._tier(job, machine)
         score = SCORES[self._placement](self.world, job, machine)
-        return (tier, urgency, level, job.seq, score, machine.seq)
+        return (tier, urgency, level, self.world.turn(job), score, machine.seq)
 
     def _tier(self, job: PlainJob, machine: PlainMachine) -> tuple[int, int]:
         """The advice on the pair, under the rule that follows it."""
@@ -178,6 +177,8 @@ class Decider:
             number = job.next
             job.next += 1
         job.launches[number] = job.launches.get(number, 0) + 1
+        if world.floors:
+            world.take_turn(job)
         pieces = choose_pieces(world, job, room(world, machine))
         if preferred(job, machine):
             job.since = world.now

@@ -155,6 +155,7 @@ def _submitted(world: World, event: events.JobSubmitted) -> None:
             since=event.time,
         )
     )
+    world.take_turn(world.jobs[-1])
 
 
 def _told(world: World, advice: Sequence[events.Advice]) -> list[Told]:

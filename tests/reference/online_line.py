@@ -102,7 +102,7 @@ def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[in
             return single
         if other.seq not in order or tasks_that_fit(world, other, room(world, machine)) > 0:
             return False
-        return order[other.seq] <= order[job.seq]
+        return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
 
     there = world.tasks_on(machine)
     return all(starts_again(world.jobs[task.job]) for task in there) if there else single
@@ -165,7 +165,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     where there is nothing for it, for the next one for whom there is something. In vain, it is
     tried again after as long. (A version without floors waited for the first one alone.)
 
-    `order` gives the active jobs' levels; where the first come is first served, their numbers.
+    `order` gives the active jobs' levels.
     """
     if after is None:
         return
@@ -175,7 +175,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     world.due = []
     while True:
         line = [
-            (level, seq)
+            (level, world.turn(world.jobs[seq]), seq)
             for seq, level in order.items()
             if seq not in world.reserved
             and under_caps(world, world.jobs[seq], needed(world.jobs[seq]))
@@ -184,7 +184,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
             world.first = None
             return
         line.sort()
-        first = line[0][1]
+        first = line[0][2]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
             world.first, world.first_since, world.first_held = first, world.now, held
@@ -194,7 +194,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not world.floors:
             if not _reserve(world, first, order):
                 return
-        elif any(_reserve(world, seq, order) for _, seq in line):
+        elif any(_reserve(world, seq, order) for *_, seq in line):
             world.first = None  # begins anew
         else:
             world.first_since, world.vain = world.now, True

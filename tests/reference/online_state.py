@@ -70,6 +70,7 @@ class PlainJob:
     total: float
     since: int
     next: int = 0
+    turn: int = 0  # when it was submitted, or had a task launched
     queue: list[int] = field(default_factory=list)
     launches: dict[int, int] = field(default_factory=dict)
     ended: dict[int, TaskState] = field(default_factory=dict)
@@ -105,7 +106,9 @@ class World:
     """All that is remembered."""
 
     measures: tuple[Measure, ...]
-    floors: bool = True  # of tenants; a version without them left what goes on without
+    floors: bool = True  # of tenants, and turns; an older version left what goes on without
+    levelled: bool = True  # else the first come are first served
+    turns: int = 0
     now: int = 0
     machines: list[PlainMachine] = field(default_factory=list)
     jobs: list[PlainJob] = field(default_factory=list)
@@ -130,6 +133,15 @@ class World:
         """The job of this name that is not over: something of it waits or is held."""
         there = (j for j in self.jobs if j.job.name == name and not self.over(j))
         return next(there, None)
+
+    def take_turn(self, job: PlainJob) -> None:
+        """It comes behind all others of its level."""
+        job.turn = self.turns
+        self.turns += 1
+
+    def turn(self, job: PlainJob) -> int:
+        """Of jobs of equal levels that of the least is first."""
+        return job.turn if self.levelled and self.floors else job.seq
 
     def over(self, job: PlainJob) -> bool:
         """Is it over? Then it is forgotten, and its name is free again."""

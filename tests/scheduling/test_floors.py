@@ -135,8 +135,9 @@ def test_a_reference_without_floors_is_found_out(monkeypatch: pytest.MonkeyPatch
 
 
 NEWER = (
-    *("tenant.floor", "tenant.floor_level", "tenant.nothing", "tenant.leveled"),
-    *("whole.floors", "whole.leveled"),
+    *("tenant.floor", "tenant.least", "tenant.beside", "tenant.idle", "tenant.nothing"),
+    *("tenant.leveled", "tenant.teams", "node.team", "node.turn", "job.turn"),
+    *("whole.floors", "whole.leveled", "whole.turns"),
 )
 """What dumps of a version without floors do not have."""
 

@@ -25,6 +25,7 @@ from fairlead.model.json_parts import json_parts
 from fairlead.model.plain import kept_job_of, machine_of, plain_machine, plain_tenant, tenant_of
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
+from fairlead.scheduling.kernels.change.counts import plant
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
 from fairlead.scheduling.kernels.memory.tables import ROWS, TABLES
 from fairlead.scheduling.options import Options
@@ -66,7 +67,7 @@ WRITTEN = {"header": "whole"}
 RETIRED = (
     *("heap", "best", "stamp", "key", "tree_room", "tree_terms", "near_terms", "brief", "lacking"),
     "stack",
-    *("whole.mark", "machine.mark"),
+    *("whole.mark", "machine.mark", "tenant.effective", "tenant.offset", "tenant.rate", "node.seq"),
 )
 """Arrays and fields that older versions wrote and nothing reads any more."""
 
@@ -174,6 +175,11 @@ def load(data: bytes, core: Core | None = None) -> Core:
             book.labels.put(known[m], machine.labels)
         book.find_scarcity()
         state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
+        if "job.turn" not in columns:
+            state.job["turn"] = state.job["seq"]
+            state.header["turns"] = state.header["job_seq"]
+        if "node.team" not in columns:
+            plant(state.handle)  # an older version had one trie of all tenants
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error
     return core

@@ -7,13 +7,13 @@ import numpy as np
 
 from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.kernels.change.counts import freshen
+from fairlead.scheduling.kernels.change.counts import freshen, plant
 from fairlead.scheduling.kernels.change.job_events import rescale, weigh
 from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import FIELDS, Ints
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.memory.trail import mix
-from fairlead.scheduling.kernels.search.levels import find_floors
+from fairlead.scheduling.kernels.search.tenants import find_floors
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.digest import word_of
@@ -56,7 +56,8 @@ def reconfigure(
     usable = book.possible_now(jobs, scaled.usable)
     find_floors(handle)
     rescale(handle, jobs, scaled.scale, scaled.unit, usable)
-    for t in _top(book).tolist():  # levels of all below it
+    plant(handle)
+    for t in _top(book).tolist():
         tenant = book.state.tenant[t]
         weigh(handle, t, float(tenant["weight"]), float(tenant["weight_low"]))
     for j in jobs.tolist():  # another rule may take what the one before declined

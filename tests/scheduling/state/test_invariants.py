@@ -243,12 +243,12 @@ def what_the_active_ones_of_a_tenant_hold(core: Core) -> None:
 
 @fault(invariants.tenants)
 def a_rate(core: Core) -> None:
-    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["rate"] *= 2
+    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["beside"] *= 2
 
 
 @fault(invariants.tenants)
-def an_offset(core: Core) -> None:
-    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["offset"] += 0.1
+def what_is_idle(core: Core) -> None:
+    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["idle"] += 0.1
 
 
 @fault(invariants.tenants)
@@ -257,8 +257,8 @@ def a_floor(core: Core) -> None:
 
 
 @fault(invariants.tenants)
-def the_level_of_a_floor(core: Core) -> None:
-    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["floor_level"] += 0.1
+def the_share_of_a_floor(core: Core) -> None:
+    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["least"] += 0.1
 
 
 @fault(invariants.tenants)
@@ -314,7 +314,7 @@ def what_a_leaf_needs(core: Core) -> None:
 
 @fault(search_invariants.tries)
 def a_tenant_in_another_place(core: Core) -> None:
-    core.state.node[core.state.header[0]["root"]]["seq"] += 1
+    core.state.node[core.state.header[0]["root"]]["turn"] += 1
 
 
 @fault(search_invariants.tries)

@@ -38,7 +38,7 @@ from fairlead.scheduling.kernels.room.permission import (
     next_permitted,
 )
 from fairlead.scheduling.kernels.room.rules import better, slack
-from fairlead.scheduling.kernels.search.levels import level
+from fairlead.scheduling.kernels.search.levels import level, turn_of
 
 MILLION = 1_000_000
 UNNAMED = -1
@@ -112,7 +112,7 @@ def _before(s: Handle, bound: Any, j: int, other: int) -> bool:
     for part in range(3):
         if bound[j, part] != bound[other, part]:
             return bound[j, part] < bound[other, part]
-    return s.job[j].seq < s.job[other].seq
+    return turn_of(s, j) < turn_of(s, other)
 
 
 @inner

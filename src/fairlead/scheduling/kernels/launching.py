@@ -21,7 +21,7 @@ from fairlead.scheduling.kernels.memory.trail import mix, write_decision
 from fairlead.scheduling.kernels.room.permission import has_terms, known_useless
 from fairlead.scheduling.kernels.room.places import drop_near
 from fairlead.scheduling.kernels.room.rooms import take
-from fairlead.scheduling.kernels.search.levels import hold
+from fairlead.scheduling.kernels.search.tenants import hold
 
 LAUNCH = int(DecisionCode.LAUNCH)
 NOT_FULL = int(Full.NOT)
@@ -66,6 +66,9 @@ def launch(s: Handle, j: int, m: int) -> None:
     if job.total != UNLIMITED:
         job.waiting -= 1
     job.launches += 1
+    if w.floors:
+        job.turn = w.turns
+        w.turns += 1
     w.launched += 1
     use(s, j, 1)
     if w.groups > 0:

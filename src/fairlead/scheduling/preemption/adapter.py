@@ -179,7 +179,7 @@ def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
     state = book.state
     job = state.job[j]
     words = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
-    rate = float(state.tenant[job["tenant"]]["rate"])
+    rate = _rate(state, int(job["tenant"]))
     running = int(job["held"]) - int(stopping[j])
     return HeldJob(
         seq=int(job["seq"]),
@@ -193,6 +193,22 @@ def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
         room=_room(book, j),
         each=1.0 / float(job["scale"]) / rate if rate > 0 else 0.0,
     )
+
+
+def _rate(state: State, t: int) -> float:
+    """How much weight each active job of a tenant has; of a tenant that has none, a job that would
+    be the only one."""
+    if state.header[0]["fifo"]:
+        return 1.0
+    return _weight(state, t) / (float(state.tenant[t]["beside"]) or 1.0)
+
+
+def _weight(state: State, t: int) -> float:
+    """A tenant's weight, as those above it are split among their active children and jobs."""
+    weight, parent = float(state.tenant[t]["weight"]), int(state.tenant[t]["parent"])
+    if parent < 0:
+        return weight
+    return _weight(state, parent) * weight / (float(state.tenant[parent]["beside"]) or weight)
 
 
 def _room(book: Book, j: int) -> int:

@@ -105,9 +105,12 @@ def freeze(core: Core, into: FrozenCore | None = None, *, shared: bool = False) 
         if new is None or new.shape != array.shape:
             new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
         else:
-            _bytes(new[rows : _used(name, theirs, new)])[...] = 0
+            # What decisions worked in is marked by their number, which may be that of one to come.
+            _bytes(new[0 if name in SCRATCH else rows : _used(name, theirs, new)])[...] = 0
         if name not in SCRATCH:
             _bytes(new[:rows])[...] = _bytes(array[:rows])
+        elif name == "line":
+            new["search"][:rows] = 0  # no search of this core was there yet
         setattr(state, name, new)
     book.ids = core.ids.copy()
     book.state, book.rejected = state, list(core.book.rejected)

@@ -114,7 +114,7 @@ def standing(core: Core, slot: int, m: int, jobs: list[int]) -> object:
     these jobs end on a machine: equal where it would decide alike."""
     state = core.state
     losing = [state.job[name][jobs].tolist() for name in ("tenant", "held", "gang", "scale")]
-    first = (state.job["seq"][jobs] < state.job["seq"][slot]).tolist()
+    first = (state.job["turn"][jobs] < state.job["turn"][slot]).tolist()
     waits = (state.job["waiting"][jobs] > 0).tolist()
     demand = map(tuple, state.demand[jobs].tolist())
     there = state.task["job"][rows.tasks_on(state, m)]

@@ -257,8 +257,7 @@ def shares(state: State) -> Iterator[str]:
 
 
 def tenants(state: State) -> Iterator[str]:
-    """Tenants: active children, weights, idle holdings, floors, offsets and rates, from the top
-    down."""
+    """Tenants: active children, weights, idle holdings and floors."""
     slots = tenant_slots(state)
     own: dict[int, list[int]] = {t: [] for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
@@ -287,7 +286,7 @@ def tenants(state: State) -> Iterator[str]:
         floor[t] += sum(floor[child] for child in below[t])
         busy[t] = any(job[j]["active"] for j in own[t]) or any(busy[c] for c in below[t])
 
-    def compare(t: int, effective: float, above: float) -> Iterator[str]:
+    def compare(t: int) -> Iterator[str]:
         tenant, job = state.tenant[t], state.job
         active = [j for j in own[t] if job[j]["active"]]
         children = [c for c in below[t] if busy[c]]
@@ -303,32 +302,22 @@ def tenants(state: State) -> Iterator[str]:
             "children": len(children),
             "weights": weights,
         }
-        if busy[t]:
-            fifo = bool(state.header[0]["fifo"])
-            offset = 0.0 if fifo else above + (held[t] - moving) / SHARE / effective
-            rate = 1.0 if fifo else effective / (weights + len(active))
-            found |= {"effective": effective, "offset": offset, "rate": rate}
-            if not tenant["single"]:
-                more = (floor[t] - (held[t] - moving)) / SHARE / effective
-                found["floor_level"] = 0.0 if fifo else offset + more
+        if busy[t] and not tenant["single"]:
+            found["beside"] = weights + len(active)
+            found["idle"] = (held[t] - moving) / SHARE
+            found["least"] = floor[t] / SHARE
         if tenant["leveled"] == state.header[0]["leveled"]:
             for each in (j for j in active if job[j]["held"] == 0):
                 found["nothing"] = float(levels_of(state.handle, np.array([each]))[0])
         for name, value in found.items():
             if tenant[name] != value:
                 yield f"tenant {t}: {name} is {value}, not {tenant[name]}"
-        for c in children:
-            part = effective * float(state.tenant[c]["weight"]) / (weights + len(active))
-            yield from compare(c, part, found["offset"])
-        for c in below[t]:
-            if not busy[c]:
-                yield from compare(c, 1.0, 0.0)
 
-    top = [t for t in slots if state.tenant[t]["parent"] < 0]
-    for t in top:
-        gather(t)
-    for t in top:
-        yield from compare(t, float(state.tenant[t]["weight"]), 0.0)
+    for t in slots:
+        if state.tenant[t]["parent"] < 0:
+            gather(t)
+    for t in slots:
+        yield from compare(t)
 
 
 def _first(job: np.void) -> int:

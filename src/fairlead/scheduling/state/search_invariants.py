@@ -57,35 +57,36 @@ def sets(state: State) -> Iterator[str]:
 
 
 def tries(state: State) -> Iterator[str]:
-    """Each active job is a leaf of its tenant's trie, each active tenant one of the tenants'."""
+    """Each active job is a leaf of its tenant's trie of jobs, each active tenant one of its
+    parent's of tenants, or of that of all without a parent."""
     jobs: dict[int, set[int]] = {}
+    teams: dict[int, set[int]] = {NONE: set()}
     known = state.job[: int(state.header[0]["jobs"])]
     active = np.flatnonzero((known["used"] == 1) & (known["active"] == 1))
     for j, t in zip(active.tolist(), known["tenant"][active].tolist(), strict=True):
         jobs.setdefault(t, set()).add(j)
+        while t >= 0:
+            parent = int(state.tenant[t]["parent"])
+            teams.setdefault(parent, set()).add(t)
+            t = parent
     used = 0
-    for t in np.flatnonzero(state.tenant["used"][: int(state.header[0]["tenants"])]).tolist():
-        root = int(state.tenant[t]["root"])
+    slots = np.flatnonzero(state.tenant["used"][: int(state.header[0]["tenants"])]).tolist()
+    roots = [(t, int(state.tenant[t]["root"]), jobs, 0) for t in slots]
+    roots += [(t, int(state.tenant[t]["teams"]), teams, 1) for t in slots]
+    roots.append((NONE, int(state.header[0]["root"]), teams, 1))
+    for t, root, there, team in roots:
         nodes = _walk(state, root)
         used += len(nodes)
         owners = [int(state.node[n]["owner"]) for n in nodes if state.node[n]["left"] < 0]
-        if sorted(owners) != sorted(jobs.get(t, set())):
-            yield f"the trie of tenant {t} has the jobs {sorted(owners)}"
+        if sorted(owners) != sorted(there.get(t, set())):
+            yield f"the trie of tenant {t} has the {'tenants' if team else 'jobs'} {sorted(owners)}"
             continue
         yield from _sums(state, nodes)
         for n in nodes:
+            if state.node[n]["team"] != team:
+                yield f"node {n} does not know of what its trie is"
             if state.node[n]["left"] < 0:
-                yield from _leaf(state, n)
-    top = _walk(state, int(state.header[0]["root"]))
-    used += len(top)
-    owners = [int(state.node[n]["owner"]) for n in top if state.node[n]["left"] < 0]
-    if sorted(owners) != sorted(jobs):
-        yield f"the trie of tenants has {sorted(owners)}, not {sorted(jobs)}"
-        return
-    yield from _sums(state, top)
-    for n in top:
-        if state.node[n]["left"] < 0:
-            yield from _tenant_leaf(state, n)
+                yield from _tenant_leaf(state, n) if team else _leaf(state, n)
     free, at = 0, int(state.header[0]["free_node"])
     while at >= 0 and free <= len(state.node):
         free, at = free + 1, int(state.node[at]["left"])
@@ -114,9 +115,9 @@ def _sums(state: State, nodes: list[int]) -> Iterator[str]:
         left, right = int(node[n]["left"]), int(node[n]["right"])
         if node[left]["parent"] != n or node[right]["parent"] != n:
             yield f"the children of node {n} have another parent"
-        least = min((float(node[c]["key"]), int(node[c]["seq"])) for c in (left, right))
-        if (float(node[n]["key"]), int(node[n]["seq"])) != least:
-            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['seq']}"
+        least = min((float(node[c]["key"]), int(node[c]["turn"])) for c in (left, right))
+        if (float(node[n]["key"]), int(node[n]["turn"])) != least:
+            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['turn']}"
         if node[n]["fresh"] != (node[left]["fresh"] | node[right]["fresh"]):
             yield f"node {n} is wrong about whether a fresh job is below"
         if (state.need[n] != np.minimum(state.need[left], state.need[right])).any():
@@ -160,7 +161,9 @@ def _leaf(state: State, n: int) -> Iterator[str]:
     terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
     if job["leaf"] != n:
         yield f"job {j} has another leaf than {n}"
-    if (leaf["key"], leaf["seq"]) != (job["mu"], job["seq"]) or leaf["fresh"] != job["fresh"]:
+    header = state.header[0]
+    turn = job["turn"] if header["floors"] and not header["fifo"] else job["seq"]
+    if (leaf["key"], leaf["turn"]) != (job["mu"], turn) or leaf["fresh"] != job["fresh"]:
         yield f"the leaf of job {j} has another place in line than the job"
     if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
         yield f"the leaf of job {j} needs something else than the job"
@@ -171,19 +174,24 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     leaf = state.node[n]
     t = int(leaf["owner"])
     tenant = state.tenant[t]
-    root = int(tenant["root"])
-    level = float(tenant["offset"] + state.node[root]["key"] / tenant["rate"])
-    if not tenant["single"]:
-        floor = float(tenant["floor_level"])
-        level = (level if level >= floor else floor - (floor - level) * NEARER) * UNDER
+    roots = [int(tenant[name]) for name in ("root", "teams") if tenant[name] >= 0]
+    if not roots:
+        yield f"tenant {t} has a leaf, and nothing is below it"
+        return
+    key, turn = min((float(state.node[n]["key"]), int(state.node[n]["turn"])) for n in roots)
+    if not (tenant["single"] or state.header[0]["fifo"]):
+        key = key * float(tenant["beside"]) + float(tenant["idle"])
+        least = float(tenant["least"])
+        key = (key if key >= least else least - (least - key) * NEARER) / tenant["weight"] * UNDER
     if tenant["leaf"] != n:
         yield f"tenant {t} has another leaf than {n}"
-    if (leaf["key"], leaf["seq"]) != (level, state.node[root]["seq"]):
-        yield f"the leaf of tenant {t} has another place in line than its jobs"
-    if leaf["fresh"] != state.node[root]["fresh"]:
+    if (leaf["key"], leaf["turn"]) != (key, turn):
+        yield f"the leaf of tenant {t} has another place in line than what is below"
+    if leaf["fresh"] != max(state.node[roots]["fresh"]):
         yield f"the leaf of tenant {t} is wrong about whether a job is fresh"
-    if (state.need[n] != state.need[root]).any() or (state.terms[n] != state.terms[root]).any():
-        yield f"the leaf of tenant {t} needs something else than its jobs"
+    terms = np.bitwise_and.reduce(state.terms[roots])
+    if (state.need[n] != state.need[roots].min(axis=0)).any() or (state.terms[n] != terms).any():
+        yield f"the leaf of tenant {t} needs something else than what is below"
     yield from _brief(state, n)
 
 

@@ -63,6 +63,7 @@ class Slots:
         self._on: list[Bits] = []  # where it has tasks,
         self._new: list[Bits] = []  # and where it has got some at this moment:
         self._given: dict[tuple[int, int], int] = {}  # so many, by row and class
+        self._turns = 0
         self._grow(16)
         # What is best for all who are present, to be followed as tasks end.
         self.target = (
@@ -79,7 +80,8 @@ class Slots:
             self._grow(2 * row)
         self._rows.append(job)
         self._row[job] = row
-        self.waiting[row], self.held[row], self.unit[row], self.seq[row] = tasks, 0, unit, job
+        self.waiting[row], self.held[row], self.unit[row] = tasks, 0, unit
+        self._take_turn(row)
         for sets, those in ((self._usable, bits(usable)), (self._on, 0), (self._new, 0)):
             sets.append(those)
         if self.target:
@@ -185,10 +187,10 @@ class Slots:
         return found
 
     def _least(self, rows: Ints) -> int:
-        """Of these the one with the least level, then the first that came."""
+        """Of these the one with the least level, then whose turn it is, as in the core."""
         level = self.held[rows] * self.unit[rows]
         least = rows[level == level.min()]
-        return int(least[np.argmin(self.seq[least])])
+        return int(least[np.argmin(self.turn[least])])
 
     def _lowest(self, classes: Bits) -> int:
         """Of these classes with free slots the one that has the first machine."""
@@ -203,6 +205,12 @@ class Slots:
         self._taken[c] += 1
         self.held[row] += 1
         self.waiting[row] -= 1
+        self._take_turn(row)
+
+    def _take_turn(self, row: int) -> None:
+        """It comes behind all others of its level."""
+        self.turn[row] = self._turns
+        self._turns += 1
 
     def _move(self, row: int, c: int, to: int) -> None:
         """A task goes to another class; who counts the free slots is the caller."""
@@ -244,14 +252,14 @@ class Slots:
         waits = self._waits()
         # Whoever is stuck leaves nothing to those who have as much and reach only the same.
         covered = 0
-        for row in waits[np.lexsort((self.seq[waits], level[waits]))].tolist():
+        for row in waits[np.lexsort((self.turn[waits], level[waits]))].tolist():
             enough = level[row] * (1 + _LESS)
             if most <= enough:
                 return False
             if not self._usable[row] & ~covered:
                 continue
             out = Out(self._usable, self._on, row)
-            giver = max(out.left, key=lambda j: (after[j], -self.seq[j]), default=row)
+            giver = max(out.left, key=lambda j: (after[j], -self.turn[j]), default=row)
             if after[giver] > enough:
                 self._give(out, giver, row)
                 return True
@@ -312,10 +320,10 @@ class Slots:
         self.on = np.zeros((rows, len(self.free)), dtype=np.int64)
         self.waiting = np.zeros(rows, dtype=np.int64)
         self.held = np.zeros(rows, dtype=np.int64)
-        self.seq = np.zeros(rows, dtype=np.int64)
+        self.turn = np.zeros(rows, dtype=np.int64)
         self.unit = np.zeros(rows)
         for array, before in zip(self._arrays(), old, strict=False):
             array[: len(before)] = before
 
     def _arrays(self) -> tuple[Ints | Floats, ...]:
-        return (self.on, self.waiting, self.held, self.seq, self.unit)
+        return (self.on, self.waiting, self.held, self.turn, self.unit)

@@ -11,12 +11,13 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
-from fairlead.scheduling.kernels.search.levels import (
+from fairlead.scheduling.kernels.search.levels import leads, turn_of
+from fairlead.scheduling.kernels.search.tenants import (
     hold,
-    leads,
-    lift_level,
+    lift_levels,
     lift_tenant,
     set_active,
+    settle,
 )
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
@@ -40,8 +41,9 @@ def _enter(s: Handle, j: int) -> None:
     n = new_node(s)
     leaf = s.node[n]
     leaf.owner = j
+    leaf.team = 0
     leaf.key = job.mu
-    leaf.seq = job.seq
+    leaf.turn = turn_of(s, j)
     leaf.fresh = job.fresh
     leaf.plain = 1 if job.gang <= 1 and not job.spread else 0
     leaf.signature = (job.signature & ~LOW) | np.uint64(j)
@@ -61,8 +63,28 @@ def _leave(s: Handle, j: int) -> None:
     tenant.root = remove(s, tenant.root, job.leaf)
     free_node(s, job.leaf)
     job.leaf = NONE
-    if tenant.root < 0:
-        lift_tenant(s, job.tenant)
+
+
+@kernel
+def plant(s: Handle) -> None:
+    """All tries, anew, from the jobs that are active."""
+    w = s.header[0]
+    w.nodes = 0
+    w.free_node = NONE
+    w.root = NONE
+    w.leveled += 1
+    for t in range(w.tenants):
+        tenant = s.tenant[t]
+        tenant.root = NONE
+        tenant.teams = NONE
+        tenant.leaf = NONE
+        settle(s, t)
+    for j in range(w.jobs):
+        if s.job[j].used and s.job[j].active:
+            _enter(s, j)
+    for t in range(w.tenants):
+        if s.tenant[t].used and s.tenant[t].root >= 0:
+            lift_tenant(s, t)
 
 
 @inner
@@ -168,11 +190,13 @@ def update_job(s: Handle, j: int) -> None:
             unreserve(s, j)
     elif active:
         leaf = s.node[job.leaf]
-        if leaf.key != job.mu or leaf.fresh != job.fresh:
+        turn = turn_of(s, j)
+        if leaf.key != job.mu or leaf.fresh != job.fresh or leaf.turn != turn:
             leaf.key = job.mu
+            leaf.turn = turn
             leaf.fresh = job.fresh
             lift_key(s, job.leaf)
-            lift_level(s, job.tenant)
+            lift_levels(s, int64(job.tenant))
         if not s.header[0].relook:
             _line_up(s, j)
 
@@ -184,7 +208,7 @@ def _line_up(s: Handle, j: int) -> None:
     if w.first == NONE or w.first_slot == j:
         w.relook = 1
         return
-    if leads(s, j, int64(w.first_slot), w.first):
+    if leads(s, j, int64(w.first_slot)):
         w.relook = 1
 
 

@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.memory.tables import (
     TrailCode,
 )
 from fairlead.scheduling.kernels.memory.trail import mix, record
-from fairlead.scheduling.kernels.search.levels import hold, relevel, reweigh
+from fairlead.scheduling.kernels.search.tenants import hold, lift_tenant, reweigh, settle
 
 OUT_FULL = int(Full.OUT)
 NOT_FULL = int(Full.NOT)
@@ -60,8 +60,6 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
     tenant.seq = w.tenant_seq
     w.tenant_seq += 1
     tenant.weight = weight
-    tenant.effective = weight
-    tenant.rate = weight
     for r in range(s.limit.shape[1]):
         s.limit[t, r] = UNLIMITED
         s.used[t, r] = 0
@@ -80,15 +78,17 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
 @kernel
 def weigh(s: Handle, t: int, weight: float, low: float) -> None:
     """A tenant has another weight: this, and what rounding took from it."""
-    tenant = s.tenant[t]
+    tenant, w = s.tenant[t], s.header[0]
     tenant.weight = weight
     tenant.weight_low = low
     if tenant.jobs + tenant.children > 0:
         if tenant.parent >= 0:
             reweigh(s, int64(tenant.parent))
-            relevel(s, int64(tenant.parent))
-        else:
-            relevel(s, t)
+            settle(s, int64(tenant.parent))
+        w.fell = 1
+        w.relook = 1
+        w.leveled += 1
+        lift_tenant(s, t)
     record(s, WEIGHED, tenant.seq)
 
 
@@ -135,6 +135,8 @@ def submit(s: Handle, j: int) -> None:
     w, job = s.header[0], s.job[j]
     job.seq = w.job_seq
     w.job_seq += 1
+    job.turn = w.turns
+    w.turns += 1
     job.waiting = MANY if job.total == UNLIMITED else job.total
     if job.expected > 0:
         w.told = 1

@@ -9,8 +9,8 @@ start.
 
 Only what has more keeps it out: where all tasks are of jobs of no higher level, what ends is theirs
 to start again. Where no machine is left for it the next in line is asked, and where none is for
-anybody all are asked again after as long. A core of a version without floors left out no such
-machine, and waited for the first one alone (see docs/decisions/0311-reservations-are-for-who-has-less.md).
+anybody all are asked again after as long. A core of a version without floors did neither (see
+docs/decisions/0311-reservations-are-for-who-has-less.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms
 from fairlead.scheduling.kernels.room.places import ONE, UP, ask_able, next_within
 from fairlead.scheduling.kernels.room.rooms import devices, when_empty
-from fairlead.scheduling.kernels.search.levels import leads
+from fairlead.scheduling.kernels.search.levels import leads, level
 from fairlead.scheduling.kernels.search.search import first_job
 
 IN_VAIN = -1
@@ -136,13 +136,12 @@ def missing(s: Handle, j: int, m: int) -> float:
 
 @inner
 def _starts_again(s: Handle, k: int, m: int, j: int) -> bool:
-    """Is it job k that what ends of it on machine m makes room for, and not job j? It does not come
-    later (of equal levels nobody is owed more, but where all are), and misses the room: were there
-    some for another task already, a limit would hold it back."""
-    other = s.job[k]
-    if not other.active or _would_fit(s, k, m, s.free[m], s.piece[m]):
+    """Is it job k that what ends of it on machine m makes room for, and not job j? It has no more
+    (or, where all levels are equal, was submitted before), and misses the room: were there some for
+    another task already, a limit would hold it back."""
+    if not s.job[k].active or _would_fit(s, k, m, s.free[m], s.piece[m]):
         return False
-    return not leads(s, j, k, int64(other.seq) if s.header[0].fifo else int64(NONE))
+    return not leads(s, j, k) or (not s.header[0].fifo and level(s, j) == level(s, k))
 
 
 @inner

@@ -130,6 +130,7 @@ JOB = np.dtype(
         ("tried", np.int64),  # the decision in which no machine whose room grew took it
         ("owner", np.int64),  # the search in which one of these machines was its alone
         ("unit", np.int64),  # a held task in units of 1 / SHARE
+        ("turn", np.int64),  # of equal levels the least is first: grows with each launch
         ("scale", np.float64),
         ("mu", np.float64),  # held / scale
         ("signature", np.uint64),  # its key in the trie
@@ -153,7 +154,8 @@ TENANT = np.dtype(
         ("child", np.int32),  # its first child, by declaration
         ("sibling", np.int32),  # its parent's next child
         ("root", np.int32),  # of the trie of its active jobs
-        ("leaf", np.int32),  # its node in the trie of tenants
+        ("teams", np.int32),  # of the trie of its active children
+        ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
         ("jobs", np.int32),  # active jobs, its own
         ("children", np.int32),  # active children
         ("seq", np.int64),
@@ -164,10 +166,9 @@ TENANT = np.dtype(
         ("weight_low", np.float64),  # what rounding took from it
         ("weights", np.float64),  # of its active children, tenants only, in their order
         ("weights_low", np.float64),
-        ("effective", np.float64),  # E: its weight, split among active siblings
-        ("offset", np.float64),  # A: its idle holdings and those above
-        ("rate", np.float64),  # e of each of its jobs
-        ("floor_level", np.float64),  # A, with what is in the floor
+        ("beside", np.float64),  # `weights` and `jobs`
+        ("idle", np.float64),  # the share of what is held and not moving
+        ("least", np.float64),  # the share of its floor
         ("nothing", np.float64),  # the level of a job that holds nothing
         ("leveled", np.int64),  # the header's, when that was computed
     ],
@@ -176,7 +177,7 @@ TENANT = np.dtype(
 
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
-for _name in ("parent", "child", "sibling", "root", "leaf"):
+for _name in ("parent", "child", "sibling", "root", "teams", "leaf"):
     BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
@@ -201,14 +202,15 @@ NODE = np.dtype(
         ("left", np.int32),  # NONE for a leaf
         ("right", np.int32),
         ("parent", np.int32),
-        ("owner", np.int32),  # of a leaf: the job, or (trie of tenants) the tenant
+        ("owner", np.int32),  # of a leaf: the job or the tenant
         ("bit", np.int8),  # that the children differ in, from the highest, 0
         ("fresh", np.int8),  # a fresh job is below
         ("plain", np.int8),  # of a job's leaf: it is no gang and does not spread
+        ("team", np.int8),  # it is in a trie of tenants
         ("word", np.uint64),  # the first of `terms`
         ("brief", np.uint64),  # of `need`, rounded down: 16 bits each of the first four
-        ("seq", np.int64),  # of the least below it, by (key, seq)
-        ("key", np.float64),  # mu, or (trie of tenants) the level
+        ("turn", np.int64),  # of the least below it, by (key, turn)
+        ("key", np.float64),  # mu, or at least what a tenant is among its siblings
         ("signature", np.uint64),  # of a leaf
     ],
     align=True,
@@ -232,7 +234,7 @@ ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], ali
 LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's line
     [
         ("key", np.float64),  # as the node's was when it came
-        ("seq", np.int64),
+        ("turn", np.int64),
         ("search", np.int64),  # in which it stands there; of a tenant's leaf: in which it has one
         ("below", np.int32),  # the first of those that come after it; of a tenant's leaf: the first
         ("beside", np.int32),  # the next that comes after the same one
@@ -241,12 +243,15 @@ LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's l
     align=True,
 )
 
-FRONT = np.dtype(  # a walk of `search` has no seq and no witness
+FRONT = np.dtype(  # a walk of `search` has no turn and no witness
     [
         ("key", np.float64),  # the least level below the node
-        ("seq", np.int64),
+        ("turn", np.int64),
         ("node", np.int32),
-        ("tenant", np.int32),  # whose trie it is in, or, a leaf, whose line it stands for; or NONE
+        (
+            "tenant",
+            np.int32,
+        ),  # whose trie it is in, or NONE; a tenant's leaf: or its own, for its line
         ("witness", np.int32),  # the place in `near` of a machine that held it
     ],
     align=True,
@@ -269,8 +274,9 @@ HEADER = np.dtype(
         ("free_node", np.int64),
         ("present", np.int64),  # machines that are not gone
         ("job_seq", np.int64),  # the next
+        ("turns", np.int64),  # the next
         ("tenant_seq", np.int64),
-        ("root", np.int64),  # of the trie of tenants
+        ("root", np.int64),  # of the trie of tenants without a parent
         ("active", np.int64),  # how many jobs are
         ("dirty", np.int64),  # how many machines are in `dirty`
         ("deciding", np.int64),  # a decision was left for a larger table

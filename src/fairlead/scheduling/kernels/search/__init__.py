@@ -6,19 +6,20 @@ Theory of operation
 Two questions are asked: who of all waiting jobs comes next on one machine (`search.next_job`), and
 who comes next on any of several machines whose room grew (`best_first`). The answer is the active
 job of least (level, seq) that may be placed there: its level is its share, weighted down the tree
-of tenants (`levels`); its seq is a number that grows with each job, so no two are alike.
+of tenants (`levels`, `tenants`); its seq is a number that grows with each job, so no two are alike.
 
-Asking all jobs would be right, and slow with a hundred thousand of them. They stand in tries:
+Asking all jobs would be right, and slow with a hundred thousand of them. They stand in tries, two
+for each tenant: one of its jobs, one of the tenants below it.
 
-                        the tenants' trie              a node: the least of all below it
-                       /                 \\              key, seq   the least level
-                   tenant A            tenant B         need       the least of each resource
-                      |                    |            terms      those that all below need
-                 A's trie of jobs     B's trie          fresh      is a fresh job below?
-                 /        \\             /    \\
-              (gpu)     (no gpu)       j4     j5        a leaf: one job
-              /   \\        |
-             j1    j2      j3
+                    the tenants' trie              a node: the least of all below it
+                   /                 \\              key, seq   the least place in line
+               tenant A            tenant B         need       the least of each resource
+              /        \\               |            terms      those that all below need
+       A's jobs       A's tenants    B's jobs       fresh      is a fresh job below?
+       /      \\         /     \\        /    \\
+    (gpu)  (no gpu)    C      D      j4     j5      a leaf: one job, or one tenant
+    /   \\      |        |      |
+   j1    j2    j3      ...    ...
 
 *Tries.* A job's signature (`signature`) begins with the rarest term that it needs, then the
 logarithms of its demands: jobs that fit the same machines stand together. A trie parts its leaves
@@ -30,8 +31,9 @@ it needs no balancing. What is found never depends on a signature, only how fast
   - its need does not fit the room: all below it need at least as much;
   - a term that all below need is lacking;
   - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
-A tenant's key is a lower bound (`levels.at_least`), which knows its own floor and none of those
-above; a leaf's level is exact, and ties go by seq.
+A tenant's key is at most what it is among its siblings, by doubles; on the way up from a key to a
+level (`levels.at_least`) each tenant has its say, so that what changes at one of them moves one
+leaf, and none below. A job's level is exact, and ties go by seq.
 
 *Briefs.* A walk would wait for memory at each node's rows of needs and terms. So its record has
 them in brief (`memory.briefs`): a word says nearly how much of four resources, and one subtraction
@@ -40,8 +42,8 @@ tells "certainly too little" from "perhaps enough". Where briefs do not say all,
 *Permission.* A walk answers what many jobs share of the chain (`room.permission`): terms, room,
 limits. The rest of it (reservations, jobs that spread, gangs) is asked at a leaf.
 
-*Best first, over several machines.* A heap holds the nodes of the tenants' trie still to be looked
-at, the least first (`best_first`); those of a tenant's trie stand in a line, one for each tenant
+*Best first, over several machines.* A heap holds the nodes of tries of tenants still to be looked
+at, the least first (`best_first`); those of a tenant's jobs stand in a line, one for each tenant
 (`lines`): whatever is launched moves the levels of all of a tenant's jobs, and never their order.
 The machines are a list (`near`), with briefs beside each other, so that 64 of them are compared
 with a node at once. A node remembers its witness, a machine of the list that may hold what is

@@ -1,8 +1,8 @@
 """The next job, best first: fresh ones on all machines, the others on those whose room grew.
 
 A decision goes once through the tries of waiting jobs for all these machines together: a heap
-holds what is still to be looked at, the least (level, seq) first: nodes of the tenants' trie, and
-for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
+holds what is still to be looked at, the least (level, turn) first: nodes of the tries of tenants,
+and for each tenant whose leaf was come to the line of its jobs (`lines`). A node goes where no
 fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
 levels rise while all is decided, so that what was left out stays out, and what a node says stays a
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
@@ -19,58 +19,71 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import is_owned
 from fairlead.scheduling.kernels.room.places import UP
-from fairlead.scheduling.kernels.search.levels import level, level_of_share
+from fairlead.scheduling.kernels.search.levels import at_least, level
 from fairlead.scheduling.kernels.search.lines import begin_line, first_of, give_way, join, leave
 from fairlead.scheduling.kernels.search.near import gather, holder, may_be_placed
 from fairlead.scheduling.kernels.search.search import is_held_back
 
 
 @small
-def _before(s: Handle, at: int, key: float, seq: int) -> bool:
+def _before(s: Handle, at: int, key: float, turn: int) -> bool:
     """Does an entry of the heap come before these?"""
-    return s.front[at].key < key or (s.front[at].key == key and s.front[at].seq < seq)
+    return s.front[at].key < key or (s.front[at].key == key and s.front[at].turn < turn)
 
 
 @small
-def _put(s: Handle, at: int, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+def _put(s: Handle, at: int, key: float, turn: int, node: int, tenant: int, witness: int) -> None:
     """An entry of the heap."""
     entry = s.front[at]
     entry.key = key
-    entry.seq = seq
+    entry.turn = turn
     entry.node = node
     entry.tenant = tenant
     entry.witness = witness
 
 
 @inner
-def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+def _sink(s: Handle, key: float, turn: int, node: int, tenant: int, witness: int) -> None:
     """Puts this in the place of the first in the heap, and then to where it belongs."""
     front, size = s.front, s.header[0].heap
     at, child = 0, 1
     while child < size:
-        if child + 1 < size and _before(s, child + 1, front[child].key, front[child].seq):
+        if child + 1 < size and _before(s, child + 1, front[child].key, front[child].turn):
             child += 1
-        if not _before(s, child, key, seq):
+        if not _before(s, child, key, turn):
             break
         front[at] = front[child]
         at, child = child, 2 * child + 1
-    _put(s, at, key, seq, node, tenant, witness)
+    _put(s, at, key, turn, node, tenant, witness)
+
+
+@inner
+def _bound(s: Handle, n: int, t: int) -> float:
+    """A bound that no level below a node is less than, of tenant t's trie of tenants."""
+    return at_least(s, t, s.node[n].key)
 
 
 @inner
 def _push(s: Handle, n: int, t: int, witness: int) -> None:
-    """Puts a node of the tenants' trie into the heap, for itself or for the line of tenant t."""
+    """Puts a node of tenant t's trie of tenants into the heap, or of that of all without a
+    parent."""
+    _put_in(s, _bound(s, n, t), n, t, witness)
+
+
+@inner
+def _put_in(s: Handle, key: float, n: int, t: int, witness: int) -> None:
+    """Puts this into the heap."""
     w, front = s.header[0], s.front
-    key, seq = s.node[n].key, s.node[n].seq
+    turn = s.node[n].turn
     at = w.heap
     w.heap += 1
     while at > 0:
         above = (at - 1) // 2
-        if _before(s, above, key, seq):
+        if _before(s, above, key, turn):
             break
         front[at] = front[above]
         at = above
-    _put(s, at, key, seq, n, t, witness)
+    _put(s, at, key, turn, n, t, witness)
 
 
 @inner
@@ -79,7 +92,7 @@ def _pop(s: Handle) -> None:
     w.heap -= 1
     last = s.front[w.heap]
     if w.heap > 0:
-        _sink(s, last.key, last.seq, int64(last.node), int64(last.tenant), int64(last.witness))
+        _sink(s, last.key, last.turn, int64(last.node), int64(last.tenant), int64(last.witness))
 
 
 @inner
@@ -107,12 +120,13 @@ def _begin(s: Handle) -> None:
                     leaf = int64(s.tenant[job.tenant].leaf)
                     begin_line(s, leaf)
                     join(s, leaf, int64(job.leaf), 0)
-                    _push(s, leaf, int64(job.tenant), 0)
+                    bound = at_least(s, int64(job.tenant), job.mu)
+                    _put_in(s, bound, leaf, int64(job.tenant), 0)
 
 
 @inner
-def _part(s: Handle, n: int) -> None:
-    """The first in the heap, a node of the tenants' trie, gives way to the two below it."""
+def _part(s: Handle, n: int, t: int) -> None:
+    """The first in the heap, a node of a trie of tenants, gives way to the two below it."""
     node, top = s.node, s.front[0]
     left, right = _in_order(s, n)
     witness = int64(top.witness)
@@ -121,9 +135,9 @@ def _part(s: Handle, n: int) -> None:
         top.node = left  # the lesser one: as little as what it stands for
         top.witness = one
         if other >= 0:
-            _push(s, right, NONE, other)
+            _push(s, right, t, other)
     elif other >= 0:
-        _sink(s, node[right].key, node[right].seq, right, NONE, other)
+        _sink(s, _bound(s, right, t), node[right].turn, right, t, other)
     else:
         _pop(s)
 
@@ -147,7 +161,7 @@ def _in_order(s: Handle, n: int) -> tuple[int, int]:
     """The two below a node, the lesser one first."""
     left, right = int64(s.node[n].left), int64(s.node[n].right)
     a, b = s.node[left], s.node[right]
-    if b.key < a.key or (b.key == a.key and b.seq < a.seq):
+    if b.key < a.key or (b.key == a.key and b.turn < a.turn):
         return right, left
     return left, right
 
@@ -162,16 +176,16 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
         _pop(s)
         return NONE
     here = s.node[n]
-    if here.key != line[n].key or here.seq != line[n].seq:
+    if here.key != line[n].key or here.turn != line[n].turn:
         witness = int64(line[n].witness)
         leave(s, leaf)
         join(s, leaf, n, witness)  # its share rose
         return NONE
-    key = level_of_share(s, t, here.key)
+    key = at_least(s, t, here.key)
     if here.left < 0 and key <= top.key and not tenant.single:
         key = level(s, int64(here.owner))  # a job, which may be the next
-    if key != top.key or here.seq != top.seq:
-        _sink(s, key, here.seq, leaf, t, 0)  # it rose
+    if key != top.key or here.turn != top.turn:
+        _sink(s, key, here.turn, leaf, t, 0)  # it rose
     elif tenant.capped and is_held_back(s, n, t):
         tenant.cut = 1
         leave(s, leaf)
@@ -184,9 +198,27 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
     return NONE
 
 
+@inner
+def _open(s: Handle, n: int, t: int) -> None:
+    """The first in the heap, the leaf of a tenant, gives way to the tenant's line of jobs and to
+    its trie of tenants."""
+    top, tenant = s.front[0], s.tenant[t]
+    witness = int64(top.witness)
+    top.tenant = t
+    if tenant.root < 0:
+        top.node = tenant.teams
+        return
+    begin_line(s, n)
+    join(s, n, int64(tenant.root), witness)
+    if tenant.teams >= 0:
+        other = holder(s, int64(tenant.teams), witness)
+        if other >= 0:
+            _push(s, int64(tenant.teams), t, other)
+
+
 @kernel
 def next_near(s: Handle) -> int:
-    """The active job of least (level, seq) that is fresh, or may be placed on a machine whose room
+    """The active job of least (level, turn) that is fresh, or may be placed on a machine whose room
     grew; NONE if there is none."""
     w, node = s.header[0], s.node
     if w.heap < 0 or w.fell or w.reshaped:
@@ -196,17 +228,17 @@ def next_near(s: Handle) -> int:
             return NONE
         top = s.front[0]
         n, t = int64(top.node), int64(top.tenant)
-        here = node[n]
-        if t >= 0:
+        if t >= 0 and s.tenant[t].leaf == n:
             j = _next_in_line(s, t, n)
             if j >= 0:
                 return j
-        elif here.key != top.key or here.seq != top.seq:
-            _sink(s, here.key, here.seq, n, NONE, int64(top.witness))  # it rose
+            continue
+        here = node[n]
+        key = _bound(s, n, t)
+        if key != top.key or here.turn != top.turn:
+            _sink(s, key, here.turn, n, t, int64(top.witness))  # it rose
         elif here.left >= 0:
-            _part(s, n)
+            _part(s, n, t)
         else:
-            top.tenant = here.owner
-            begin_line(s, n)
-            join(s, n, int64(s.tenant[here.owner].root), int64(top.witness))
+            _open(s, n, int64(here.owner))
     return NONE

@@ -1,7 +1,7 @@
 """A tenant's line: the nodes of its trie that a search over several machines still has to look at.
 
 What a tenant's jobs hold together moves the levels of all of them alike, and never their order. So
-a line goes by (share, seq), and stays as it is while levels rise. It is a pairing heap whose links
+a line goes by (share, turn), and stays as it is while levels rise. It is a pairing heap whose links
 are beside the nodes: a node stands in one line, and there once. `line` of the tenant's leaf says
 who is first.
 """
@@ -32,7 +32,7 @@ def begin_line(s: Handle, leaf: int) -> None:
 def _meld(s: Handle, a: int, b: int) -> int:
     """One heap of two; who is first."""
     one, other = s.line[a], s.line[b]
-    if other.key < one.key or (other.key == one.key and other.seq < one.seq):
+    if other.key < one.key or (other.key == one.key and other.turn < one.turn):
         one.beside = other.below
         other.below = a
         return b
@@ -49,7 +49,7 @@ def join(s: Handle, leaf: int, n: int, witness: int) -> None:
         return
     at.search = s.header[0].begun
     at.key = here.key
-    at.seq = here.seq
+    at.turn = here.turn
     at.witness = witness
     at.below = NONE
     first = int64(s.line[leaf].below)

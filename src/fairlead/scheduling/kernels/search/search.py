@@ -1,6 +1,6 @@
 """The next job on one machine, and the first in line, by branch and bound.
 
-The next job is the one of least (level, seq). A walk goes down the trie of tenants and into the
+The next job is the one of least (level, turn). A walk goes down the trie of tenants and into the
 tries of their jobs, the lesser child first, and leaves out whatever cannot come before the best one
 found: by its level, by the least demand below a node, by the terms that all below need. A trie's
 levels are bounds, a leaf's job has the exact one. `best_first` does the same for several machines
@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import level, level_of_share
+from fairlead.scheduling.kernels.search.levels import at_least, level
 
 
 @small
@@ -50,11 +50,10 @@ def _open(
     a, b = int64(node[n].left), int64(node[n].right)
     left, right = node[np.uint64(a)], node[np.uint64(b)]
     one, other = left.key, right.key
-    # By their keys: different ones may be one level, and a node's seq is that of its least key.
+    # By their keys: different ones may be one level, and a node's turn is that of its least key.
     ahead = one < other
-    tie = one == other and left.seq < right.seq
-    if t >= 0:
-        one, other = level_of_share(s, t, one), level_of_share(s, t, other)
+    tie = one == other and left.turn < right.turn
+    one, other = at_least(s, t, one), at_least(s, t, other)
     keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
     keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
     at = np.uint64(top)
@@ -71,6 +70,27 @@ def _open(
     if tie and keep & keep_other:
         first.node, last.node = last.node, first.node
     return int64(at)
+
+
+@small
+def _enter(s: Handle, front: Records, top: int, t: int) -> int:
+    """Puts the roots of a tenant's tries on the stack, the lesser one last. Returns how many nodes
+    are there then."""
+    node, tenant = s.node, s.tenant[t]
+    one, other = int64(tenant.root), int64(tenant.teams)
+    if one >= 0 and other >= 0 and node[one].key < node[other].key:
+        one, other = other, one
+    if one >= 0:
+        front[top].node = one
+        front[top].tenant = t
+        front[top].key = at_least(s, t, node[one].key)
+        top += 1
+    if other >= 0:
+        front[top].node = other
+        front[top].tenant = t
+        front[top].key = at_least(s, t, node[other].key)
+        top += 1
+    return top
 
 
 @small
@@ -103,7 +123,7 @@ def is_held_back(s: Handle, n: int, t: int) -> bool:
 
 @inner
 def _least(s: Handle, m: int) -> int:
-    """The active job of least (level, seq): of those that may be placed on machine m, which is no
+    """The active job of least (level, turn): of those that may be placed on machine m, which is no
     job's alone; or where m is NONE of those for which nothing is reserved, and that their tenants'
     limits do not hold back. NONE if there is none."""
     node, front = s.node, s.front
@@ -114,28 +134,29 @@ def _least(s: Handle, m: int) -> int:
         wide, reserved = too_wide(s), s.machine[m].reserved >= 0
         room, lacking = brief_of(s.room, m) | SIGNS, ~s.satisfies[m, 0]
     best = NONE
-    bound, bound_seq = np.inf, int64(NEVER)
+    bound, bound_turn = np.inf, int64(NEVER)
     top = _begin(s)
     while top > 0:
         top -= 1
         here = front[np.uint64(top)]
         n, t, its = int64(here.node), int64(here.tenant), here.key
-        if its > bound or (its == bound and node[n].seq >= bound_seq):
+        if its > bound or (its == bound and node[n].turn >= bound_turn):
             continue
         inside = node[np.uint64(n)].left >= 0
-        capped = t >= 0 and s.tenant[t].capped
+        team = node[np.uint64(n)].team
+        capped = not team and s.tenant[t].capped
         if somewhere and (wide or capped or not inside) and not holds(s, n, m):
             continue
         if capped and is_held_back(s, n, t):
             s.tenant[t].cut = 1
         elif inside:
             top = _open(s, front, top, n, t, room, lacking, bound)
-        elif t >= 0:
+        elif not team:
             leaf = node[n]
             j = int64(leaf.owner)
             if not s.tenant[t].single:
                 its = level(s, j)
-            if its > bound or (its == bound and leaf.seq >= bound_seq):
+            if its > bound or (its == bound and leaf.turn >= bound_turn):
                 continue
             if not somewhere:
                 may = s.job[j].reserved == 0 and within_caps(s, j, at_once(s, j))
@@ -145,19 +166,15 @@ def _least(s: Handle, m: int) -> int:
                 may = not_blocked(s, j, m) and may_start(s, j)
             if may:
                 best = j
-                bound, bound_seq = its, leaf.seq
+                bound, bound_turn = its, leaf.turn
         else:
-            # A tenant: its jobs, by all floors above them.
-            here.tenant = node[n].owner
-            here.node = s.tenant[here.tenant].root
-            here.key = level_of_share(s, int64(here.tenant), node[here.node].key)
-            top += 1
+            top = _enter(s, front, top, int64(node[n].owner))
     return best
 
 
 @kernel
 def next_job(s: Handle, m: int) -> int:
-    """The active job of least (level, seq) that may be placed on machine m; NONE if there is
+    """The active job of least (level, turn) that may be placed on machine m; NONE if there is
     none."""
     if s.machine[m].state != UP:
         return NONE
@@ -170,6 +187,6 @@ def next_job(s: Handle, m: int) -> int:
 
 @inner
 def first_job(s: Handle) -> int:
-    """The active job of least (level, seq) for which nothing is reserved, and that its tenant's
+    """The active job of least (level, turn) for which nothing is reserved, and that its tenant's
     limits do not hold back. NONE if there is none."""
     return _least(s, NONE)

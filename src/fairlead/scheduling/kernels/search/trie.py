@@ -2,7 +2,7 @@
 
 A trie parts its leaves by the first bit in which their signatures differ, so its shape follows
 from what is in it, not from what happened before, and needs no balancing. Each node carries, of
-all leaves below, the least (key, seq), the least demand of each resource, the terms that all of
+all leaves below, the least (key, turn), the least demand of each resource, the terms that all of
 them need, and whether one of them is fresh. What it needs is in its record too, in short
 (`briefs`): mostly nothing else of it is read. See docs/decisions/0071-search-tree.md.
 """
@@ -74,19 +74,19 @@ def _first_bit(word: np.uint64) -> int:
 
 @inner
 def lift_key(s: Handle, n: int) -> None:
-    """After the key, the seq or the freshness of node n changed: those above it."""
+    """After the key, the turn or the freshness of node n changed: those above it."""
     node = s.node
     at = node[n].parent
     while at >= 0:
         above, left, right = node[at], node[node[at].left], node[node[at].right]
-        less = left.key < right.key or (left.key == right.key and left.seq < right.seq)
+        less = left.key < right.key or (left.key == right.key and left.turn < right.turn)
         key = left.key if less else right.key
-        seq = left.seq if less else right.seq
+        turn = left.turn if less else right.turn
         fresh = left.fresh | right.fresh
-        if above.key == key and above.seq == seq and above.fresh == fresh:
+        if above.key == key and above.turn == turn and above.fresh == fresh:
             return
         above.key = key
-        above.seq = seq
+        above.turn = turn
         above.fresh = fresh
         at = above.parent
 
@@ -142,6 +142,7 @@ def insert(s: Handle, root: int, leaf: int) -> int:
     parent = node[at].parent
     new = node[inner]
     new.bit = bit
+    new.team = node[leaf].team
     if parent < 0:
         root = inner
     else:
