@@ -112,13 +112,12 @@ def test_what_a_newer_version_wrote_is_told_before_any_of_it_is_read() -> None:
     core, records = stage.service.core, stage.service.records
     assert core is not None
     assert records.start is not None
-    newer = {"schema": SCHEMA + 1, "version": "9.9"}
     options = records.start.options | {"unheard_of": True}
-    records.start = replace(records.start, **newer, options=options)
+    records.start = replace(records.start, schema=SCHEMA + 1, version="9.9", options=options)
     with pytest.raises(VersionJournalError, match=r"snapshot is as version 9\.9 of Fairlead wrote"):
         load(take(core, records).encode())
     (start, *entries) = stage.entries()
-    start.body.update(newer, options=options)
+    start.body.update(schema=SCHEMA + 1, version="9.9", options=options)
     for read in (replay, verify):
         with pytest.raises(VersionJournalError, match=r"from entry 1, as version 9\.9.*newer one"):
             read((start, *entries))
