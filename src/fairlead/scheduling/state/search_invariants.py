@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, SHARE, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import NEARER, UNDER
 from fairlead.scheduling.state.rows import UP, are_held, bits
 from fairlead.scheduling.transitions import MachineState
@@ -179,7 +180,14 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
         yield f"tenant {t} has a leaf, and nothing is below it"
         return
     key, turn = min((float(state.node[n]["key"]), int(state.node[n]["turn"])) for n in roots)
-    if not (tenant["single"] or state.header[0]["fifo"]):
+    if tenant["single"] or state.header[0]["fifo"]:
+        pass
+    elif key == 0:
+        x, least = (Fraction(int(tenant[name]), SHARE) for name in ("held", "floor"))
+        x -= Fraction(int(tenant["moving"]), SHARE)
+        x = x if x >= least else least - (least - x) * Fraction(NEARER)
+        key = float(x / (Fraction(float(tenant["weight"])) + Fraction(float(tenant["weight_low"]))))
+    else:
         key = key * float(tenant["beside"]) + float(tenant["idle"])
         least = float(tenant["least"])
         key = (key if key >= least else least - (least - key) * NEARER) / tenant["weight"] * UNDER

@@ -51,20 +51,25 @@ def _rounded_once(s: Handle, t: int, high: float, low: float) -> float:
     idle, near the floor at least, divided by the tenant's own weight, and so on. Only the last
     double is rounded."""
     while t >= 0:
-        at = s.tenant[t]
-        beside, beside_low = add(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
-        high, low = multiply(high, low, beside, beside_low)
-        idle = at.held - at.moving
-        if idle > 0:
-            more, more_low = _shares(idle)
-            high, low = add(high, low, more, more_low)
-        floor, floor_low = _shares(at.floor)
-        if high < floor or (high == floor and low < floor_low):
-            floor, floor_low = multiply(floor, floor_low, 1.0 - NEARER, 0.0)
-            high, low = add(floor, floor_low, high * NEARER, low * NEARER)
-        high, low = divide(high, low, at.weight, at.weight_low)
-        t = int64(at.parent)
+        high, low = rise_exactly(s.tenant[t], high, low)
+        t = int64(s.tenant[t].parent)
     return high
+
+
+@inner
+def rise_exactly(at: Any, high: float, low: float) -> tuple[float, float]:
+    """From what is least among all below a tenant to what the tenant is among its siblings."""
+    beside, beside_low = add(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
+    high, low = multiply(high, low, beside, beside_low)
+    idle = at.held - at.moving
+    if idle > 0:
+        more, more_low = _shares(idle)
+        high, low = add(high, low, more, more_low)
+    floor, floor_low = _shares(at.floor)
+    if high < floor or (high == floor and low < floor_low):
+        floor, floor_low = multiply(floor, floor_low, 1.0 - NEARER, 0.0)
+        high, low = add(floor, floor_low, high * NEARER, low * NEARER)
+    return divide(high, low, at.weight, at.weight_low)
 
 
 @inner
@@ -84,8 +89,7 @@ def levels_of(s: Handle, jobs: Ints) -> Floats:
 
 @small
 def rise(at: Any, x: float) -> float:
-    """From what is least among all below a tenant to what the tenant is among its siblings, by
-    doubles."""
+    """As `rise_exactly`, by doubles."""
     x = x * at.beside + at.idle
     if x < at.least:
         x = at.least - (at.least - x) * NEARER

@@ -15,7 +15,7 @@ from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add
-from fairlead.scheduling.kernels.search.levels import UNDER, rise
+from fairlead.scheduling.kernels.search.levels import UNDER, rise, rise_exactly
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
     free_node,
@@ -43,7 +43,13 @@ def _copy_key(s: Handle, t: int) -> None:
     """Brings the place in line of a tenant's leaf up to what is below."""
     tenant, w = s.tenant[t], s.header[0]
     leaf, least = s.node[tenant.leaf], s.node[_least_below(s, t)]
-    leaf.key = least.key if w.fifo or tenant.single else rise(tenant, least.key) * UNDER
+    if w.fifo or tenant.single:
+        leaf.key = least.key
+    elif least.key == 0.0:
+        # Mostly somebody holds nothing: exactly, so that turns part tenants that tie.
+        leaf.key = rise_exactly(tenant, 0.0, 0.0)[0]
+    else:
+        leaf.key = rise(tenant, least.key) * UNDER
     leaf.turn = least.turn
     leaf.fresh = least.fresh
     if tenant.root >= 0 and tenant.teams >= 0:
