@@ -22,8 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
 from fairlead.scheduling.kernels.memory.briefs import SIGNS, briefs_of, may_hold  # noqa: E402  the path comes first
-from fairlead.scheduling.kernels.memory.state import State  # noqa: E402
+from fairlead.scheduling.kernels.memory.compiling import kernel  # noqa: E402
+from fairlead.scheduling.kernels.memory.state import Handle, State  # noqa: E402
 from fairlead.scheduling.kernels.memory.tables import NONE  # noqa: E402
+from fairlead.scheduling.kernels.search.levels import at_least, levels_of  # noqa: E402
 from fairlead.scheduling.transitions import HELD  # noqa: E402
 from fairlead.simulation.engine.driver import Driver  # noqa: E402
 from fairlead.simulation.engine.options import Options  # noqa: E402
@@ -64,7 +66,7 @@ def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
         n, t = stack.pop()
         looked.nodes += 1
         level = _level(state, n, t)
-        if (level, int(node[n]["seq"])) >= best:
+        if (level, int(node[n]["turn"])) >= best:
             looked.late += 1
             continue
         if node[n]["left"] >= 0:
@@ -74,23 +76,33 @@ def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
             looked.late += 2 - len(early)
             kept = [c for c in early if _may_hold(node[c], *brief)]
             looked.refused += len(early) - len(kept)
-            kept.sort(key=lambda c: (float(node[c]["key"]), int(node[c]["seq"])), reverse=True)
+            kept.sort(key=lambda c: (float(node[c]["key"]), int(node[c]["turn"])), reverse=True)
             stack += [(c, t) for c in kept]
         elif not _holds(state, n, room, satisfies):
             continue
-        elif t < 0:
+        elif node[n]["team"]:
             owner = int(node[n]["owner"])
-            stack.append((int(tenant[owner]["root"]), owner))
+            roots = [int(tenant[owner][name]) for name in ("root", "teams")]
+            roots = sorted((r for r in roots if r >= 0), key=lambda r: -float(node[r]["key"]))
+            stack += [(root, owner) for root in roots]
         elif not _is_there(state, int(node[n]["owner"]), m):
-            best, found = (level, int(node[n]["seq"])), int(node[n]["owner"])
+            best, found = (level, int(node[n]["turn"])), int(node[n]["owner"])
             looked.found += 1
     return found, looked
 
 
 def _level(state: State, n: int, t: int) -> float:
-    """The least level below a node: of the tenants' trie, or of tenant t's."""
-    key = float(state.node[n]["key"])
-    return key if t < 0 else float(state.tenant[t]["offset"] + key / state.tenant[t]["rate"])
+    """The least level below a node of a trie of tenant t's, or of that of all without a parent."""
+    node = state.node[n]
+    if node["left"] < 0 and not node["team"]:
+        return float(levels_of(state.handle, np.array([node["owner"]]))[0])
+    return float(bound_of(state.handle, t, float(node["key"])))
+
+
+@kernel
+def bound_of(s: Handle, t: int, key: float) -> float:
+    """As the search asks for it."""
+    return float(at_least(s, t, key))
 
 
 def _is_there(state: State, j: int, m: int) -> bool:

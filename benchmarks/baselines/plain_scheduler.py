@@ -41,6 +41,7 @@ class PlainJob:
     alone: int
     next: int = 0
     held: int = 0
+    turn: int = 0  # when it was submitted, or had a task started
 
     @property
     def waits(self) -> int:
@@ -58,7 +59,8 @@ class PlainScheduler:
         self.machines = machines
         self.launch = launch
         self.jobs: dict[int, PlainJob] = {}
-        self.waiting: list[tuple[float, int]] = []  # sorted: level, number of the job
+        self.waiting: list[tuple[float, int, int]] = []  # sorted: level, turn, number of the job
+        self.turns = 0
         self.changed: set[int] = set()
         self.submitted: set[int] = set()
         # For each resource the demands of the waiting jobs, and of some that wait no longer.
@@ -67,8 +69,9 @@ class PlainScheduler:
     def submit(self, number: int, job: PlainJob) -> None:
         """The job waits from now on."""
         self.jobs[number] = job
+        self._take_turn(job)
         if job.alone:
-            insort(self.waiting, (0.0, number))
+            self._wait(job, number)
             self.submitted.add(number)
             for r, need in enumerate(job.demand):
                 heapq.heappush(self.smallest[r], (need, number))
@@ -77,11 +80,11 @@ class PlainScheduler:
         """A task of the job on the machine has ended."""
         job, there = self.jobs[number], self.machines[machine]
         if job.waits:
-            before = bisect_left(self.waiting, (job.held / job.alone, number))
+            before = bisect_left(self.waiting, (job.held / job.alone, job.turn, number))
             del self.waiting[before]
         job.held -= 1
         if job.waits:
-            insort(self.waiting, (job.held / job.alone, number))
+            self._wait(job, number)
         for r, amount in enumerate(job.demand):
             there.free[r] += amount
         there.tasks_of[number] -= 1
@@ -94,7 +97,7 @@ class PlainScheduler:
         changed = self._roomy(sorted(self.changed))
         place = 0
         while place < len(self.waiting) and (changed or self.submitted):
-            number = self.waiting[place][1]
+            number = self.waiting[place][2]
             job = self.jobs[number]
             anywhere = number in self.submitted
             machine = self._first(job, number, range(len(self.machines)) if anywhere else changed)
@@ -106,13 +109,20 @@ class PlainScheduler:
             del self.waiting[place]
             if job.waits:
                 # Those before it did not fit and will not: room only shrinks from here.
-                insort(self.waiting, (job.held / job.alone, number), lo=place)
+                self._wait(job, number, place)
             else:
                 self.submitted.discard(number)
             if machine in self.changed:
                 changed = self._roomy(changed)
         self.changed.clear()
         self.submitted.clear()
+
+    def _take_turn(self, job: PlainJob) -> None:
+        job.turn = self.turns
+        self.turns += 1
+
+    def _wait(self, job: PlainJob, number: int, place: int = 0) -> None:
+        insort(self.waiting, (job.held / job.alone, job.turn, number), lo=place)
 
     def _roomy(self, machines: list[int]) -> list[int]:
         """Those that have room for the smallest demand of each resource that waits."""
@@ -148,6 +158,7 @@ class PlainScheduler:
         task = job.next
         job.next += 1
         job.held += 1
+        self._take_turn(job)
         self.launch(number, task, machine, job.durations[task])
 
 

@@ -183,9 +183,9 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     if tenant["single"] or state.header[0]["fifo"]:
         pass
     elif key == 0:
-        x, least = (Fraction(int(tenant[name]), SHARE) for name in ("held", "floor"))
-        x -= Fraction(int(tenant["moving"]), SHARE)
-        x = x if x >= least else least - (least - x) * Fraction(NEARER)
+        x = Fraction(int(tenant["held"] - tenant["moving"]), SHARE)
+        floor = Fraction(int(tenant["floor"]), SHARE)
+        x = x if x >= floor else floor - (floor - x) * Fraction(NEARER)
         key = float(x / (Fraction(float(tenant["weight"])) + Fraction(float(tenant["weight_low"]))))
     else:
         key = key * float(tenant["beside"]) + float(tenant["idle"])
