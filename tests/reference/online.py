@@ -14,7 +14,7 @@ written to be read. Where the semantics leave room, it reads them like this:
   that it could launch. It is dropped whole when one of its machines can no longer be used, and
   made anew, at once, after the next round.
 - Where all tasks on a machine are of jobs of no higher level, at the end of the round, it is not
-  reserved. Where nothing could be for anybody, time alone changes nothing until a task is
+  reserved. Where nothing could be, time alone changes nothing until a task is
   launched, a reservation ends or a machine changes.
 - A gang of which fewer tasks wait than belong together launches them one by one. A gang's machines
   are those that were permissible when its first task was placed.

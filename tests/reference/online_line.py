@@ -161,9 +161,8 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
 
 def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     """At the end of a round of decisions: make anew what was dropped, find the first in line, and
-    reserve for it if it has been first for so long without holding more than it ever did then;
-    where there is nothing for it, for the next one for whom there is something. In vain, it is
-    tried again after as long. (A version without floors waited for the first one alone.)
+    reserve for it if it has been first for so long without holding more than it ever did then. In
+    vain, it is tried again after as long; by a version without floors, each time.
 
     `order` gives the active jobs' levels.
     """
@@ -183,21 +182,16 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not line:
             world.first = None
             return
-        line.sort()
-        first = line[0][2]
+        first = min(line)[2]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
             world.first, world.first_since, world.first_held = first, world.now, held
             world.vain = False
         if world.now - world.first_since < after:
             return
-        if not world.floors:
-            if not _reserve(world, first, order):
-                return
-        elif any(_reserve(world, seq, order) for *_, seq in line):
-            world.first = None  # begins anew
-        else:
-            world.first_since, world.vain = world.now, True
+        if not _reserve(world, first, order):
+            if world.floors:
+                world.first_since, world.vain = world.now, True
             return
 
 

@@ -121,7 +121,7 @@ class World:
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0
     first_held: int = 0
-    vain: bool = False  # nothing could be reserved for anybody, and nothing happened since
+    vain: bool = False  # nothing could be reserved, and nothing happened since
     # What empty machines hold, by demand and capacity: it is asked for again and again.
     held_empty: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, compare=False)
 

@@ -3,7 +3,6 @@ expense of who has less."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
@@ -22,10 +21,9 @@ from tests.scheduling.draw import draw
 from tests.scheduling.loop import run
 
 SECOND = 10**6
-SMALL = Job("small", {"cpu": 1}, tenant="s", where="zone = cpu")
-LARGE = Job("large", {"cpu": 4}, tenant="l", where="zone = cpu")
-CPU = tuple(Machine(f"m{i}", {"cpu": 4}, {"zone": "cpu"}) for i in range(4))
-GPU = Machine("g", {"cpu": 4}, {"zone": "gpu"})
+SMALL = Job("small", {"cpu": 1}, tenant="s")
+LARGE = Job("large", {"cpu": 4}, tenant="l")
+CPU = tuple(Machine(f"m{i}", {"cpu": 4}) for i in range(4))
 FOUND_OUT = 5
 """The seed of a sequence in which a machine is left out for whom others run there."""
 
@@ -33,7 +31,6 @@ FOUND_OUT = 5
 def held(
     *jobs: Job,
     large: int,
-    machines: Sequence[Machine] = CPU,
     limit: tuple[str, int] | None = None,
     floors: bool = True,
 ) -> dict[str, float]:
@@ -41,7 +38,7 @@ def held(
     ones take `large` seconds, all others 100 on average; a tenant has a limit of CPUs."""
     # Not checked: that takes most of the time, and whole worlds are checked elsewhere.
     core = Core([Unit("cpu")], options=Options(floors=floors))
-    events: list[Event] = [MachineJoined(0, machine) for machine in machines]
+    events: list[Event] = [MachineJoined(0, machine) for machine in CPU]
     for name in dict.fromkeys(job.tenant for job in jobs):
         assert name is not None
         most = {"cpu": limit[1]} if limit is not None and limit[0] == name else {}
@@ -68,15 +65,6 @@ def test_who_has_more_takes_no_machine_from_who_has_less(large: int) -> None:
 
 def test_a_version_without_floors_took_them_and_what_it_left_goes_on_so() -> None:
     assert held(SMALL, LARGE, large=10, floors=False)["large"] < 1
-
-
-def test_the_next_in_line_has_its_turn_where_nothing_can_be_reserved_for_the_first() -> None:
-    alone = Job("alone", {"cpu": 1}, tenant="a", where="zone = gpu")
-    jobs = (SMALL, LARGE, alone)
-    fair = {"small": 8, "large": 2, "alone": 4}
-    assert held(*jobs, large=100, machines=(*CPU, GPU)) == fair
-    blocked = held(*jobs, large=100, machines=(*CPU, GPU), floors=False)
-    assert blocked["large"] == 1, "as long as it has less than the one that is alone"
 
 
 def test_who_is_held_back_by_a_limit_keeps_what_it_may_have() -> None:

@@ -8,9 +8,8 @@ Nobody else is placed there until it launches on one of them, but for tasks that
 start.
 
 Only what has more keeps it out: where all tasks are of jobs of no higher level, what ends is theirs
-to start again. Where no machine is left for it the next in line is asked, and where none is for
-anybody all are asked again after as long. A core of a version without floors did neither (see
-docs/decisions/0311-reservations-are-for-who-has-less.md).
+to start again. Where no machine is left for it, it is asked again after as long. A core of a
+version without floors did neither (see docs/decisions/0311-reservations-are-for-who-has-less.md).
 """
 
 from __future__ import annotations
@@ -26,9 +25,6 @@ from fairlead.scheduling.kernels.room.places import ONE, UP, ask_able, next_with
 from fairlead.scheduling.kernels.room.rooms import devices, when_empty
 from fairlead.scheduling.kernels.search.levels import leads, level
 from fairlead.scheduling.kernels.search.search import first_job
-
-IN_VAIN = -1
-"""What is reserved for a job while those behind it are asked: it was asked already."""
 
 
 @inner
@@ -220,25 +216,6 @@ def reserve(s: Handle, j: int) -> bool:
 
 
 @inner
-def _reserve_behind(s: Handle, j: int) -> bool:
-    """Reserves machines for the first of those in line behind job j for whom there are some; tells
-    whether there is one."""
-    s.job[j].reserved = IN_VAIN
-    made = False
-    while not made:
-        j = first_job(s)
-        if j < 0:
-            break
-        made = reserve(s, j)
-        if not made:
-            s.job[j].reserved = IN_VAIN
-    for i in range(s.header[0].jobs):
-        if s.job[i].reserved == IN_VAIN:
-            s.job[i].reserved = 0
-    return made
-
-
-@inner
 def retry_after_launch(s: Handle, j: int, m: int) -> None:
     """Asks again after a launch of job j on machine m, where nothing could be reserved for the
     first in line: machine m can be now that not only its own tasks run there."""
@@ -285,12 +262,10 @@ def reserve_for_first(s: Handle) -> None:
         if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.floors):
             return
         if not reserve(s, j):
-            if not w.floors or not _reserve_behind(s, j):
-                w.hopeless = 1
-                if w.floors:
-                    w.first_since = w.now
-                return
-            w.first = NONE  # begins anew
+            w.hopeless = 1
+            if w.floors:
+                w.first_since = w.now
+            return
         w.relook = 1
 
 
