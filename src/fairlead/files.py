@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import select
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from threading import Timer
 from typing import BinaryIO
 
 from fairlead.model.errors import InputError, Mistake, Mistakes, Place
@@ -115,17 +115,19 @@ def _nearest(file: str) -> str:
 
 
 def _open(file: str, on_wait: Remark) -> BinaryIO:
-    """The file's bytes. A named pipe opens once somebody writes to it, for which programs wait; who
-    forgot that one is to write is told."""
+    """The file's bytes. A named pipe has some once somebody writes to it, for which programs wait;
+    who forgot that one is to write is told. Not by another thread: a signal that comes while that
+    one has the interpreter would not end the wait."""
     if not Path(file).is_fifo():
         return Path(file).open("rb")
-    timer = Timer(SILENT, on_wait, (f"{file} is a pipe: waiting for somebody who writes to it",))
-    timer.daemon = True
-    timer.start()
-    try:
-        return Path(file).open("rb")
-    finally:
-        timer.cancel()
+    stream = open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb")  # noqa: SIM115, PTH123  by whoever asks
+    there = select.poll()
+    there.register(stream, select.POLLIN)
+    if not there.poll(1000 * SILENT):
+        on_wait(f"{file} is a pipe: waiting for somebody who writes to it")
+        there.poll()
+    os.set_blocking(stream.fileno(), True)
+    return stream
 
 
 def text_of(file: str, on_wait: Remark = lambda _: None) -> str:
