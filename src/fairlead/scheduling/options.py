@@ -22,8 +22,8 @@ class Options:
     `preempt_after`: tasks are stopped for a job that was below its guarantee for so long.
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
     `floors`: a tenant's first tasks count together. Nobody chooses otherwise: it is False of what
-    was decided by a version without them, and stands for all rules of that version: it reserved
-    machines where only tasks of jobs that come first were, too.
+    was decided by a version without them, and stands for all rules of that version: jobs took no
+    turns, and machines were reserved where only tasks of jobs that come first were, too.
     """
 
     reserve_after: int | None = 60 * MICROSECONDS

@@ -1,7 +1,7 @@
 """The loop of a decision that follows advice: pairs of job and machine by rank, then by level.
 
-Candidates are those of `decide`. Of all of them the least in (rank, urgency, level, seq of the
-job) is launched, on its best machine by the rule. Urgency is the number of tasks that run there
+Candidates are those of `decide`. Of all of them the least in (rank, urgency, level, turn of
+the job) is launched, on its best machine by the rule. Urgency is the number of tasks that run there
 less the target, for pairs of a rank above 0: the pair furthest below its target comes first.
 
 Within a decision ranks stay, and urgencies and levels rise while room shrinks. So the least pair

@@ -1,6 +1,6 @@
 """First in line for long: machines are reserved for a job that could starve otherwise.
 
-The job of least (level, seq) that waits and for which nothing is reserved is first in line. When
+The job of least (level, turn) that waits and for which nothing is reserved is first in line. When
 the same job has been that for `reserve_after` without holding more than before, machines are
 reserved for it: those on which room for a task is expected first, then those where the fewest of
 its own tasks are (it would only take its own place again), then those where least is missing.

@@ -248,10 +248,7 @@ FRONT = np.dtype(  # a walk of `search` has no turn and no witness
         ("key", np.float64),  # the least level below the node
         ("turn", np.int64),
         ("node", np.int32),
-        (
-            "tenant",
-            np.int32,
-        ),  # whose trie it is in, or NONE; a tenant's leaf: or its own, for its line
+        ("tenant", np.int32),  # whose trie it is in, or NONE; of a line: whose it is
         ("witness", np.int32),  # the place in `near` of a machine that held it
     ],
     align=True,

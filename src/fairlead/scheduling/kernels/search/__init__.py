@@ -5,14 +5,15 @@ Theory of operation
 
 Two questions are asked: who of all waiting jobs comes next on one machine (`search.next_job`), and
 who comes next on any of several machines whose room grew (`best_first`). The answer is the active
-job of least (level, seq) that may be placed there: its level is its share, weighted down the tree
-of tenants (`levels`, `tenants`); its seq is a number that grows with each job, so no two are alike.
+job of least (level, turn) that may be placed there: its level is its share, weighted down the tree
+of tenants (`levels`, `tenants`); its turn is a number that grows with each job and each launch, so
+no two are alike.
 
 Asking all jobs would be right, and slow with a hundred thousand of them. They stand in tries, two
 for each tenant: one of its jobs, one of the tenants below it.
 
                     the tenants' trie              a node: the least of all below it
-                   /                 \\              key, seq   the least place in line
+                   /                 \\              key, turn  the least place in line
                tenant A            tenant B         need       the least of each resource
               /        \\               |            terms      those that all below need
        A's jobs       A's tenants    B's jobs       fresh      is a fresh job below?
@@ -33,7 +34,7 @@ it needs no balancing. What is found never depends on a signature, only how fast
   - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
 A tenant's key is at most what it is among its siblings, by doubles; on the way up from a key to a
 level (`levels.at_least`) each tenant has its say, so that what changes at one of them moves one
-leaf, and none below. A job's level is exact, and ties go by seq.
+leaf, and none below. A job's level is exact, and ties go by turn.
 
 *Briefs.* A walk would wait for memory at each node's rows of needs and terms. So its record has
 them in brief (`memory.briefs`): a word says nearly how much of four resources, and one subtraction
@@ -54,7 +55,7 @@ others only where room grew, since elsewhere they were refused.
 Invariants (`state.search_invariants` checks them all, from the held tasks alone)
 ---------------------------------------------------------------------------------
 1. Each active job is one leaf, below its tenant's leaf; no other job is.
-2. A node's key, seq, need, terms and fresh are the least, or the common part, of its leaves'.
+2. A node's key, turn, need, terms and fresh are the least, or the common part, of its leaves'.
 3. A node's brief is at most what the node needs, and its word is the first of its terms.
 4. While a decision lasts, room shrinks and levels rise. So what was left out stays out, and a bound
    stays one. Where a level falls, a trie changes its shape, or other room grows, the search begins
