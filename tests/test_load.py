@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -22,11 +26,17 @@ def refused(*paths: str | Path) -> list[str]:
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
-class Standard:
-    """A standard input that holds these bytes."""
+@pytest.fixture
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bytes], None]]:
+    """Has these bytes come in the standard input."""
+    with ExitStack() as opened:
 
-    def __init__(self, content: bytes) -> None:
-        self.buffer = io.BytesIO(content)
+        def standard_input(content: bytes) -> None:
+            (tmp_path / "said").write_bytes(content)
+            stream = opened.enter_context((tmp_path / "said").open("rb"))
+            monkeypatch.setattr("sys.stdin", stream)
+
+        yield standard_input
 
 
 def test_several_files_are_one_input(tmp_path: Path) -> None:
@@ -47,10 +57,10 @@ def test_a_directory_stands_for_its_files_in_order(tmp_path: Path) -> None:
     assert [job.name for job in load(tmp_path)[1]] == ["first", "second"]
 
 
-def test_a_dash_is_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", Standard((CLUSTER + JOBS).encode()))
+def test_a_dash_is_the_standard_input(say: Callable[[bytes], None]) -> None:
+    say((CLUSTER + JOBS).encode())
     assert [job.name for job in load("-")[1]] == ["j"]
-    monkeypatch.setattr("sys.stdin", Standard(b"machines: 5"))
+    say(b"machines: 5")
     assert refused("-")[0].startswith("<stdin>:1:11: machines:")
 
 
@@ -88,11 +98,13 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     assert "cannot be read" in refused("a\0b")[0]
 
 
-def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_an_end_is_refused(
+    monkeypatch: pytest.MonkeyPatch, say: Callable[[bytes], None]
+) -> None:
     monkeypatch.setattr(files, "LARGEST", 2**20)
     sentence = "/dev/zero has more than 1 MiB, which is the most that is read; check its name"
     assert refused("/dev/zero")[0].startswith(sentence)
-    monkeypatch.setattr("sys.stdin", Standard(b" " * (2**20 + 1)))
+    say(b" " * (2**20 + 1))
     assert refused("-")[0].startswith("<stdin> has more than 1 MiB")
 
 
@@ -109,6 +121,32 @@ def test_a_pipe_to_which_nobody_writes_is_told_of_and_waited_for(
 
     assert files.texts([pipe], write) == [(str(pipe), "jobs: []")]
     assert told == [f"{pipe} is a pipe: waiting for somebody who writes to it"]
+
+
+def test_a_signal_ends_the_wait_for_a_pipe_though_no_call_of_the_system_was_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that comes after Python looked for signals and before it waits: another thread gets
+    it, so that nothing breaks the wait off."""
+    monkeypatch.setattr(files, "SILENT", 0.0)
+    pipe = tmp_path / "jobs.yaml"
+    os.mkfifo(pipe)
+    waits, handled = threading.Event(), signal.getsignal(signal.SIGINT)
+
+    def interrupt() -> None:
+        waits.wait()
+        time.sleep(0.1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            files.texts([pipe], lambda _: waits.set())
+    finally:
+        signal.signal(signal.SIGINT, handled)
+        thread.join()
 
 
 def test_no_file_at_all_is_a_sentence() -> None:

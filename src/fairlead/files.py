@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import select
+import signal
 import sys
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from fairlead.model.errors import InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
@@ -27,6 +29,9 @@ SILENT = 1.0
 
 LARGEST = 256 * 2**20
 """Bytes of a file. What has as many parts as are read at most is smaller; a device never ends."""
+
+PART = 2**20
+"""Bytes that are read at once."""
 
 
 def load(
@@ -114,30 +119,71 @@ def _nearest(file: str) -> str:
     return f"there is no folder {folder} either"
 
 
-def _open(file: str, on_wait: Remark) -> BinaryIO:
-    """The file's bytes. A named pipe has some once somebody writes to it, for which programs wait;
-    who forgot that one is to write is told. Not by another thread: a signal that comes while that
-    one has the interpreter would not end the wait."""
+def _bytes(file: str, on_wait: Remark) -> bytes:
+    """The file's bytes, or one more than there may be. A named pipe has some once somebody writes
+    to it, for which programs wait; who forgot that one is to write is told."""
+    if file == STANDARD_INPUT:
+        return _read(sys.stdin.fileno())
     if not Path(file).is_fifo():
-        return Path(file).open("rb")
-    stream = open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb")  # noqa: SIM115, PTH123  by whoever asks
-    there = select.poll()
-    there.register(stream, select.POLLIN)
-    if not there.poll(1000 * SILENT):
-        on_wait(f"{file} is a pipe: waiting for somebody who writes to it")
-        there.poll()
-    os.set_blocking(stream.fileno(), True)
-    return stream
+        with Path(file).open("rb") as stream:
+            return stream.read(LARGEST + 1)
+    number = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return _read(
+            number, lambda: on_wait(f"{file} is a pipe: waiting for somebody who writes to it")
+        )
+    finally:
+        os.close(number)
+
+
+def _read(number: int, on_wait: Callable[[], object] = lambda: None) -> bytes:
+    """What comes until the end, or is too much; `on_wait` hears that nothing has come for a
+    while."""
+    parts, left = list[bytes](), LARGEST + 1
+    silent: float | None = 1000 * SILENT
+    with _signals() as signals:
+        there = select.poll()
+        for each in (number, signals):
+            there.register(each, select.POLLIN)
+        while left:
+            ready = dict(there.poll(silent))
+            if not ready:
+                on_wait()
+            elif signals in ready:
+                os.read(signals, PART)  # it did not end this
+                continue
+            else:
+                part = os.read(number, min(left, PART))
+                if not part:
+                    break
+                parts.append(part)
+                left -= len(part)
+            silent = None
+    return b"".join(parts)
+
+
+@contextmanager
+def _signals() -> Iterator[int]:
+    """A descriptor that can be read once a signal came. Python looks for signals before it calls
+    the system, and what waits there would not hear of one that came in between: Ctrl-C seemed to
+    do nothing, now and then."""
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    heard = threading.current_thread() is threading.main_thread()  # others have no signals
+    before = signal.set_wakeup_fd(tells) if heard else -1
+    try:
+        yield told
+    finally:
+        if heard:
+            signal.set_wakeup_fd(before)
+        os.close(told)
+        os.close(tells)
 
 
 def text_of(file: str, on_wait: Remark = lambda _: None) -> str:
     """The text of a file, or of the standard input; `on_wait` as in `texts`. Raises InputError."""
     try:
-        if file == STANDARD_INPUT:
-            raw = sys.stdin.buffer.read(LARGEST + 1)
-        else:
-            with _open(file, on_wait) as stream:
-                raw = stream.read(LARGEST + 1)
+        raw = _bytes(file, on_wait)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise InputError(unreadable(file, error)) from error
     if len(raw) > LARGEST:

@@ -18,7 +18,14 @@ import pytest
 from fairlead.service.api.kernels.door import STRANGER, UNHEARD
 from fairlead.service.api.kernels.heads import RECORD_BYTES
 from fairlead.service.api.neighbours.door import RESERVE
-from fairlead.service.api.neighbours.listener import AT_ONCE, PACE, SAID_AGAIN, SHARES, Listener
+from fairlead.service.api.neighbours.listener import (
+    AT_ONCE,
+    CONNECTING,
+    PACE,
+    SAID_AGAIN,
+    SHARES,
+    Listener,
+)
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
@@ -329,6 +336,37 @@ def test_strangers_of_an_address_come_one_by_one_where_others_ask() -> None:
         call()
         assert at.rounds() == names(strangers[1])
         assert len(later) == 1
+
+
+def test_who_had_too_much_of_the_event_loop_waits_for_his_own_where_others_ask() -> None:
+    with door(connecting_rate=0.25, connecting_burst=0.25) as at:
+        at.know("a", "b")
+        at.time = 100
+        at.listener.later = lambda _seconds, _call: None
+        at.listener.rivals = lambda owner: owner == "tenant a"
+        for owner in ("tenant a", "tenant b"):
+            at.listener.charge(owner, 0.5)
+        loud, other = [[at.come(shows(who)) for _ in range(3)] for who in "ab"]
+        assert at.round() == names(loud[0], other[0])
+        others = [each for _ in range(3 * REST) for each in at.round()]
+        assert others == names(other[1], other[2])
+        at.time += 1 + CONNECTING / 0.25
+        assert at.round() == names(loud[1])
+        assert [each for _ in range(2 * REST) for each in at.round()] == names(
+            loud[2]
+        )  # nothing owed
+
+
+def test_who_went_without_a_word_is_forgotten_at_both_ends() -> None:
+    with door(head_seconds=1) as at:
+        gone, slow = at.come(b""), at.come(b"G")
+        gone.shutdown(socket.SHUT_WR)
+        assert at.rounds() == []
+        at.time = 3
+        at.listener.look()
+        for far in (gone, slow):  # reset: nobody's kernel keeps the port for a minute
+            with pytest.raises(ConnectionResetError):
+                far.recv(1)
 
 
 def test_who_is_ended_is_watched_no_more_though_another_process_has_his_connection() -> None:

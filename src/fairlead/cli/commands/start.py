@@ -95,7 +95,8 @@ def _show(folder: Path, process: SpawnProcess, live: bool, lasting: float | None
 
     work.start()
     try:
-        with Client(place=place, patience=5.0) as client:
+        # A live picture says itself that nobody answers, and goes on.
+        with Client(place=place, patience=0.0 if live else 5.0, on_wait=complain) as client:
             if live:
                 watch(client, 1.0, goes_on=goes_on, foot=invitation(folder))
             else:
@@ -227,7 +228,7 @@ def _cancel_all(place: Place) -> int:
     """Cancels every job and waits until nothing runs; how many tasks had finished."""
     from fairlead.client.client import Client
 
-    with Client(place=place, patience=5.0) as client:
+    with Client(place=place, patience=5.0, on_wait=complain) as client:
         if names := [job.name for job in client.jobs()]:
             client.cancel_jobs(*names)
         until = time.monotonic() + END_PATIENCE

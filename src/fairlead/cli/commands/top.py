@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.remote import add_service, say_json
+from fairlead.cli.common.remote import PATIENCE, add_service, say_json, service_of
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,14 +50,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Shows the service until it is enough."""
     from fairlead.cli.common.durations import duration_of
-    from fairlead.client.client import Client
 
     interval = float(duration_of("--interval", args.interval))
     if args.number is not None and args.number < 1:
         raise InputError(f"-n {args.number} shows nothing", "write 1 or more")
     if args.json and args.number not in (None, 1):
         raise InputError("--json prints one snapshot", f"leave -n {args.number} out")
-    with Client(args.url, timeout=10.0) as service:
+    # A live picture says itself that nobody answers, and goes on.
+    patience = 0.0 if can_show() and not args.json else PATIENCE
+    with service_of(args, patience, timeout=10.0) as service:
         if args.json:
             say_picture(service)
         else:

@@ -46,12 +46,14 @@ def service_of(
     args: argparse.Namespace,
     patience: float = PATIENCE,
     remark: Callable[[str], None] | None = None,
+    timeout: float = 30.0,
 ) -> Iterator[Client]:
     """The service that is asked; that it does not answer is a remark (None: `complain`)."""
     from fairlead.client.client import Client
 
     only_text(args)
-    with Client(args.url, patience=patience, on_wait=remark or complain) as client:
+    told = remark or complain
+    with Client(args.url, timeout=timeout, patience=patience, on_wait=told) as client:
         yield client
         if client.age is not None:
             complain(f"from a service that does not lead: as of {client.age:.1f} s ago")

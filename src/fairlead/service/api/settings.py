@@ -43,6 +43,11 @@ class ApiSettings:
     """Requests a second of one tenant's tokens, in the long run."""
     token_burst: float = 2000.0
     """Requests of one tenant's tokens at once."""
+    connecting_rate: float = 0.25
+    """Of the event loop's time that one tenant has before his next connection waits where others
+    ask, too, in the long run."""
+    connecting_burst: float = 0.25
+    """Seconds of the event loop's time that he has at once before that."""
     address_rate: float = 2000.0
     """Requests a second from one address, without a token that is good."""
     address_burst: float = 4000.0

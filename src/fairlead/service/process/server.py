@@ -129,6 +129,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
         listener.make_room = connections.make_room
         listener.rivals = middleware.api.turns.has_rivals
+        middleware.api.turns.spent = listener.charge
         if tls:
             listener.handshakes = connections.handshakes
         config = _config(serving, middleware, connections)

@@ -59,6 +59,9 @@ KEY_BYTES = 16
 PEER_BYTES = 28
 """Of an address with its port, of IPv6."""
 
+IPV4 = 2
+"""The family of an address of that kind."""
+
 
 class Limits(NamedTuple):
     """Whether TLS is spoken, how many bytes a connection may say before it can be answered in any
@@ -217,7 +220,7 @@ def _meet(door: Any, number: Any, now: Any) -> None:
     elif far == HALF:
         _have_wait(door, number, source, now)
     else:
-        system.close(number)
+        system.close(number, door.scratch)
 
 
 @inner
@@ -273,7 +276,7 @@ def _have_wait(door: Any, number: Any, source: Any, now: Any) -> None:
 def _end(door: Any, name: Any) -> None:
     """One who waits is closed."""
     system.unwatch(door.epoll, door.numbers[name], door.scratch)
-    system.close(door.numbers[name])
+    system.close(door.numbers[name], door.scratch)
     door.numbers[name] = -1
 
 
@@ -322,7 +325,7 @@ def _pass_on(door: Any, number: Any, source: Any, length: Any) -> None:
         door.put[-1] += counts
     else:
         door.refused[0] += 1
-        system.close(number)
+        system.close(number, door.scratch)
 
 
 @inner
@@ -341,7 +344,7 @@ def find(table: Any, shown: Any) -> int:
 def _source(peer: Any, key: Any) -> Any:
     """A number for the address, as limits count by it: of IPv6 a network of 64 bits."""
     first, end = 8, 16
-    if peer[0] == 2:  # the family of IPv4, whose address comes after the port
+    if peer[0] == IPV4:  # its address comes after the port
         first, end = 4, 8
     else:
         mapped = peer[18] == 0xFF and peer[19] == 0xFF

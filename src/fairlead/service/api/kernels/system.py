@@ -16,6 +16,7 @@ _accept4 = types.ExternalFunction("accept4", _int(_int, _any, _any, _int))
 _recv = types.ExternalFunction("recv", _long(_int, _any, _size, _int))
 _write = types.ExternalFunction("write", _long(_int, _any, _size))
 _close = types.ExternalFunction("close", _int(_int))
+_setsockopt = types.ExternalFunction("setsockopt", _int(_int, _int, _int, _any, types.uint32))
 _epoll_ctl = types.ExternalFunction("epoll_ctl", _int(_int, _int, _int, _any))
 _epoll_wait = types.ExternalFunction("epoll_wait", _int(_int, _any, _int, _int))
 _poll = types.ExternalFunction("poll", _int(_any, _size, _int))
@@ -31,15 +32,21 @@ FULL = (23, 24, 105, 12)
 _MONOTONIC = 1
 _NEW = 0o4000 | 0o2000000  # does not block, and no child has it
 _LOOK = 0x2 | 0x40  # takes nothing, and does not wait
+_SOCKET, _LINGER = 1, 13
 _ADD, _REMOVE = 1, 2
 IN, OVER = 0x1, 0x2000 | 0x10 | 0x8
 """Events: something came; the other end says no more."""
 _MORE = IN | 0x2000 | (1 << 31)  # each once
 
-# Linux packs what it tells of an event where 32 bits were before 64.
-_WORDS = 3 if platform.machine() in ("x86_64", "AMD64") else 4
-_DATA = _WORDS - 2
 
+def event_words(machine: str) -> int:
+    """Words of 32 bits of a `struct epoll_event` on such a machine; its `data` are the last two.
+    Linux packs it where 32 bits were before 64, and nowhere else."""
+    return 3 if machine in ("x86_64", "AMD64") else 4
+
+
+_WORDS = event_words(platform.machine())
+_DATA = _WORDS - 2
 
 SCRATCH = 8
 """Words of 32 bits that a call may need. They are handed to it: what asks for memory may fail."""
@@ -73,8 +80,14 @@ def peek(number: Any, said: Any) -> Any:
 
 
 @inner
-def close(number: Any) -> None:
-    """The descriptor is free."""
+def close(number: Any, scratch: Any) -> None:
+    """The descriptor is free, and neither end remembers the connection: else who opened it and
+    went first does for a minute, and every other program at his address has to look for a port
+    among those."""
+    scratch[0], scratch[1] = 1, 0  # what was not sent is waited for, for no time
+    _setsockopt(
+        np.int32(number), np.int32(_SOCKET), np.int32(_LINGER), scratch.ctypes, np.uint32(8)
+    )
     _close(np.int32(number))
 
 

@@ -25,7 +25,7 @@ from fairlead.service.api.kernels.heads import RECORD_BYTES, RECORD_HEAD
 from fairlead.service.api.neighbours.comers import Comers, Peer
 from fairlead.service.api.neighbours.handshakes import Handshakes
 from fairlead.service.api.neighbours.heads import find_secrets
-from fairlead.service.api.neighbours.limits import neighbourhood
+from fairlead.service.api.neighbours.limits import Buckets, neighbourhood
 from fairlead.service.api.neighbours.places import Headers
 from fairlead.service.api.neighbours.turns import REST
 from fairlead.service.api.settings import ApiSettings
@@ -44,6 +44,10 @@ of the event loop's time, and a tenth, is theirs at most."""
 PACE = 0.02
 """Seconds from one connection of a stranger to the next one of his address where others ask: to
 read and answer it costs the event loop up to a millisecond, which no turn counts."""
+
+CONNECTING = 0.0005
+"""Seconds of the event loop's time that a connection costs before and after its request, which no
+turn counts; about."""
 
 SILENT = 1
 """Seconds after which the system hands over a connection on which nothing came; about."""
@@ -91,6 +95,7 @@ class Listener(socket.socket):
         # address.
         self._pace = 0.0 if tls or behind_proxy else PACE
         self._comers = Comers(LINES, AT_ONCE, REST)
+        self._times = Buckets(settings.connecting_rate, settings.connecting_burst)
         self._call_at = math.inf  # when somebody's turn comes, and the event loop calls
         self._goes_on = False  # a round in which some were handed over
         self._said: dict[str, float] = {}  # what was said last when
@@ -194,6 +199,7 @@ class Listener(socket.socket):
         if owner != address:
             if line >= LINES:
                 door.learn(said, owner)
+            self._hold_back(line, owner)
             return connection, peer
         if line < LINES:
             door.forget(said)
@@ -206,6 +212,20 @@ class Listener(socket.socket):
             door.condemn(said)
         self._tell(connection, told)
         return None
+
+    def charge(self, owner: str, seconds: float) -> None:
+        """An owner had so much of the event loop's time."""
+        self._times.spend(owner, self.clock(), seconds)
+
+    def _hold_back(self, line: int, owner: str) -> None:
+        """One connection of this owner is handed over. Where others ask, the next one waits until
+        he had no more of the event loop's time than is his: whoever connects as fast as he can
+        waits for his own, not others for it."""
+        now = self.clock()
+        self.charge(owner, CONNECTING)
+        wait = self._times.debt(owner, now)
+        if wait > 0 and self.rivals(owner):
+            self._comers.pace(line, now + wait)
 
     def _tell(self, connection: socket.socket, answer: bytes) -> None:
         """Answers it and closes it. What it said is taken, or the other end would be told that

@@ -31,10 +31,12 @@ turn (a connection that is accepted, a head that is read) takes a round for each
 
 
 class Turns:
-    """Gives stretches their turns, by owner. `stopwatch`: what a stretch cost."""
+    """Gives stretches their turns, by owner. `stopwatch`: what a stretch cost; `spent` is told of
+    each."""
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
         self._stopwatch = stopwatch
+        self.spent: Callable[[str, float], object] = lambda _owner, _seconds: None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begin()
 
@@ -137,6 +139,7 @@ class Turns:
 
     def _spend(self, owner: str, seconds: float) -> None:
         self._had[owner] = max(self._time, self._had.get(owner, 0.0)) + seconds
+        self.spent(owner, seconds)
         now = asyncio.get_running_loop().time()
         self._until = now + seconds if now < self._alone_at else now
         if len(self._had) > MOST:
