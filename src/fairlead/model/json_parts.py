@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 AT_ONCE = 500
@@ -14,7 +14,8 @@ AT_ONCE = 500
 
 def json_parts(tree: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
     """The bytes of `json.dumps` with the shortest separators: lists of the tree are written in
-    parts, each of which is small where its items are."""
+    parts, however deep in other lists they are. An iterator is a list whose items are made when
+    they are written."""
 
     def write(value: object) -> bytes:
         return json.dumps(value, sort_keys=sort_keys, separators=(",", ":")).encode()
@@ -25,13 +26,22 @@ def json_parts(tree: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
     return b"".join([b"{", *found[1:], b"}"])
 
 
-def _value(value: object, write: Callable[[object], bytes]) -> Iterator[bytes]:
-    if not isinstance(value, list) or len(value) <= AT_ONCE:
+def _value(value: Any, write: Callable[[object], bytes]) -> Iterator[bytes]:
+    if not _is_long(value):
         yield write(value)
         return
-    items, mark = iter(value), b"["
+    mark, items = b"[", iter(value)
     while part := list(islice(items, AT_ONCE)):
-        yield mark
-        yield write(part)[1:-1]
-        mark = b","
-    yield b"]"
+        for long, some in groupby(part, _is_long):
+            for each in some if long else [list(some)]:
+                yield mark
+                yield from _value(each, write) if long else [write(each)[1:-1]]
+                mark = b","
+    yield b"]" if mark == b"," else b"[]"
+
+
+def _is_long(value: object) -> bool:
+    """Whether it is a list of more than is written at once, or one with such a list in it."""
+    if isinstance(value, list):
+        return len(value) > AT_ONCE or any(map(_is_long, value))
+    return isinstance(value, Iterator)

@@ -116,7 +116,7 @@ class Records:
 
     def attempts(self, job: JobRecord, number: int) -> tuple[AttemptRecord, ...]:
         """The attempts at a task before its last one, oldest first, the last few of them."""
-        return tuple((job.past or {}).get(number, ()))
+        return (job.past or {}).get(number, ())
 
     def attempts_held(self, job: JobRecord) -> list[Attempt]:
         if not job.held:

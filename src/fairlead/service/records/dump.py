@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from fairlead.engines.interface import Attempt
@@ -62,7 +63,7 @@ class RecordsDump:
             "start": None if records.start is None else _ordered(_plain(records.start)),
             "next_id": records.next_id,
             "kinds": kinds,
-            "jobs": [[work, *row] for work, row in zip(works, self.rows, strict=True)],
+            "jobs": ([work, *_plain_row(row)] for work, row in zip(works, self.rows, strict=True)),
             "over": list(records.over),
             "over_tasks": records.over_tasks,
             "free": records.table.free,
@@ -235,21 +236,33 @@ def _plain(value: Any) -> Plain:
 
 
 def _row(job: JobRecord) -> list[Any]:
-    """The fields of a job but for its work, in their order."""
+    """The fields of a job but for its work, in their order, as they are now. What there may be much
+    of is copied as it is: the loop waits for it."""
     return [
         *(job.id, job.submitted, job.first, job.tasks, job.rows),
         *(None if job.called == job.name else job.called, job.seq, job.by, job.key),
         *(job.began, job.ended, job.cancelled, job.reason),
-        job.why and list(job.why.items()),
-        job.pieces and list(job.pieces.items()),
-        job.past
-        and [
-            [task, [_plain_attempt(each) for each in attempts]]
-            for task, attempts in job.past.items()
-        ],
-        None if job.parts is None else list(job.parts.items()),
+        job.why and dict(job.why),
+        job.pieces and dict(job.pieces),
+        job.past and dict(job.past),
+        None if job.parts is None else dict(job.parts),
         job.output,
         list(job.counts),
+    ]
+
+
+def _plain_row(row: list[Any]) -> list[Any]:
+    """The row as JSON has it. Attempts, of which there may be hundreds of thousands, are made when
+    they are written, and gone after that."""
+    *plain, why, pieces, past, parts, output, counts = row
+    return [
+        *plain,
+        why and list(why.items()),
+        pieces and list(pieces.items()),
+        past and ((task, tuple(map(_plain_attempt, attempts))) for task, attempts in past.items()),
+        None if parts is None else list(parts.items()),
+        output,
+        counts,
     ]
 
 
@@ -261,7 +274,7 @@ def _job(work: Job, number: int, *row: Any) -> JobRecord:
     if pieces:
         job.pieces = {task: tuple((name, piece) for name, piece in each) for task, each in pieces}
     if past:
-        job.past = {task: [_attempt(*each) for each in attempts] for task, attempts in past}
+        job.past = {task: tuple(_attempt(*each) for each in attempts) for task, attempts in past}
     job.parts = None if parts is None else dict(parts)
     job.output, job.counts = output, counts
     said, attempts = (job.why or {}).values(), chain.from_iterable((job.past or {}).values())
@@ -269,8 +282,8 @@ def _job(work: Job, number: int, *row: Any) -> JobRecord:
     return job
 
 
-def _plain_attempt(each: AttemptRecord) -> list[Any]:
-    return [getattr(each, name.name) for name in fields(each)]
+_plain_attempt = attrgetter(*(each.name for each in fields(AttemptRecord)))
+"""The fields of an attempt, in their order."""
 
 
 def _attempt(attempt: int, machine: str, outcome: int, *rest: Any) -> AttemptRecord:

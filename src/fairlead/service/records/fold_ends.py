@@ -35,10 +35,11 @@ def archive(records: Records, job: JobRecord, task: int) -> None:
         job.why = job.why or None
     if _has_room(records, job, attempt_bytes(attempt)):
         job.past = {} if job.past is None else job.past
-        past = job.past.setdefault(task, [])
-        past.append(attempt)
+        past = (*job.past.get(task, ()), attempt)
         if len(past) > KEPT_ATTEMPTS:
-            _count_ends(records, job, -attempt_bytes(past.pop(0)))
+            _count_ends(records, job, -attempt_bytes(past[0]))
+            past = past[1:]
+        job.past[task] = past
 
 
 def say(records: Records, job: JobRecord, task: int, why: str) -> None:

@@ -49,7 +49,9 @@ class JobRecord:
     reason: str = ""  # why it was rejected
     why: dict[int, str] | None = None  # of tasks, what there is to say of their ends
     pieces: dict[int, Pieces] | None = None  # the devices of tasks that have any
-    past: dict[int, list[AttemptRecord]] | None = None  # of tasks, earlier attempts, the last few
+    past: dict[int, tuple[AttemptRecord, ...]] | None = (
+        None  # of tasks, earlier attempts, the last few
+    )
     parts: dict[int, str] | None = None
     output: int = 0
     counts: list[int] = field(default_factory=lambda: list(_NO_COUNTS))
