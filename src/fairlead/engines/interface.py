@@ -279,5 +279,5 @@ class LimitsOutputs(Protocol):
     """An engine that can cut the outputs of attempts that run."""
 
     def limit_outputs(self, most: Mapping[str, int]) -> None:
-        """Where more than so many bytes are kept of what a tenant's attempts that run wrote so far,
-        nothing more of them is, but for a line that says so. They run on, and hear nothing of it."""
+        """Where more than so many bytes are kept of what a tenant's attempts that run wrote,
+        nothing more is, but for a line that says so. They run on, and hear nothing of it."""

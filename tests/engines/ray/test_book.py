@@ -10,21 +10,23 @@ def known(book: Book, task: int, tenant: str) -> KnownAttempt:
     return book.remember(attempt)
 
 
+def cut(*attempts: KnownAttempt) -> list[bool]:
+    return [each.cut for each in attempts]
+
+
 def test_attempts_of_a_tenant_are_cut_where_they_wrote_more_than_it_has_room_for() -> None:
     book = Book()
     first, second, other = known(book, 0, "t"), known(book, 1, "t"), known(book, 2, "u")
     for attempt, kept in ((first, 50), (second, 30), (first, 60), (other, 10)):
         book.note_written(attempt, kept)
     book.limit_outputs({"t": 90, "u": 10, "who": 0})
-    assert not any(each.cut for each in (first, second, other))
+    assert cut(first, second, other) == [False] * 3
     book.put_away(first.key)
     book.limit_outputs({"t": 30})
-    assert not second.cut
+    assert cut(second) == [False]
     third = known(book, 3, "t")
     book.limit_outputs({"t": 29})
-    assert second.cut
-    assert third.cut
-    assert not other.cut
+    assert cut(second, third, other) == [True, True, False]
     for each in (second, third, other):
         book.put_away(each.key)
     assert not book._written  # noqa: SLF001

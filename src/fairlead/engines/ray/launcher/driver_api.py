@@ -85,8 +85,8 @@ class DriverApi:
     @in_group(DRIVE)
     def turn(self, epoch: int, requests: list[tuple[str, Any]]) -> list[int]:
         """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
-        by key and kind), ("cancel", keys), ("forget", keys), ("limit_outputs", bytes by tenant). The
-        jobs whose calls are not known: their batch was not launched then."""
+        by key and kind), ("cancel", keys), ("forget", keys), ("limit_outputs", bytes by tenant).
+        The jobs whose calls are not known: their batch was not launched then."""
         missing: list[int] = []
         with self._lock:
             self._check(epoch)
