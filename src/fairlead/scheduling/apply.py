@@ -39,6 +39,11 @@ Report = (
     | events.TaskStopped
 )
 
+NONE_YET = (
+    "name it beside the machines, in `tenants:`, or, of a running service, as with"
+    " `fairlead tenants --apply FILE`"
+)
+
 _CHANGE = {
     events.TaskStarted: (TaskChange.STARTED, TrailCode.STARTED),
     events.TaskFinished: (TaskChange.FINISHED, TrailCode.FINISHED),
@@ -158,7 +163,7 @@ def job_mistakes(book: Book, jobs: Sequence[Job]) -> Mistakes:
             mistakes.add(about, "there is a job of this name", "give it another name")
         if job.tenant is not None and job.tenant not in book.ids.tenants:
             known = ", ".join(sorted(book.ids.tenants)[:10])
-            hint = f"there is {known}" if known else "name it beside the machines, in `tenants:`"
+            hint = f"there is {known}" if known else NONE_YET
             what = f'there is no tenant "{job.tenant}"'
             mistakes.add((*about, "tenant"), what, tenants.hint(job.tenant, hint))
         mistakes.attempt((), check_job_beside, book.ids, job.name, job.tenant)

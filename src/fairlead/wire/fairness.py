@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -241,6 +241,21 @@ class WhatIfAnswer(ResponseBody):
     sentences: list[str] = Field(default_factory=list)
 
 
+InTheWay = Annotated[
+    dict[str, Count],
+    Field(description="of the cause: tasks in the way, beyond a guarantee, by their tenants"),
+]
+Lacking = Annotated[
+    dict[str, Count],
+    Field(
+        description="resources of which too little is free, with the machines of which that is so"
+    ),
+]
+Able = Annotated[Count, Field(description="machines that could run its job when empty")]
+Named = Annotated[str, Field(description="these by their names, where that is short")]
+"""Parts of a cause."""
+
+
 class Shortfall(ResponseBody):
     """A tenant that has less than the exact allocation of the present demand guarantees it."""
 
@@ -252,16 +267,10 @@ class Shortfall(ResponseBody):
     job: str | None = Field(default=None, description="its job that lacks most")
     since: Moment | None = Field(default=None, description="without a gap; null: just now")
     cause: str = Field(description="a word: what keeps it from its share")
-    counts: dict[str, Count] = Field(
-        default_factory=dict,
-        description="of the cause: tasks in the way, beyond a guarantee, by their tenants",
-    )
-    lacking: dict[str, Count] = Field(
-        default_factory=dict,
-        description="resources of which too little is free, with the machines of which that is so",
-    )
-    able: Count = Field(default=0, description="machines that could run its job when empty")
-    machines: str = Field(default="", description="these by their names, where that is short")
+    counts: InTheWay = Field(default_factory=dict)
+    lacking: Lacking = Field(default_factory=dict)
+    able: Able = 0
+    machines: Named = ""
     sentence: str = ""
 
 
@@ -277,16 +286,10 @@ class BelowFair(ResponseBody):
     guaranteed: Count = Field(description="tasks of its jobs together")
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
-    counts: dict[str, Count] = Field(
-        default_factory=dict,
-        description="of the cause: tasks in the way, beyond a guarantee, by their tenants",
-    )
-    lacking: dict[str, Count] = Field(
-        default_factory=dict,
-        description="resources of which too little is free, with the machines of which that is so",
-    )
-    able: Count = Field(default=0, description="machines that could run its job when empty")
-    machines: str = Field(default="", description="these by their names, where that is short")
+    counts: InTheWay = Field(default_factory=dict)
+    lacking: Lacking = Field(default_factory=dict)
+    able: Able = 0
+    machines: Named = ""
     sentence: str = ""
 
 

@@ -20,6 +20,8 @@ _ENDING = "bcdfghjkmnpqrstvwxz23456789"
 """Signs of made-up endings: without vowels no words come out, without look-alikes they can be
 read aloud."""
 
+TASKS = "write a positive whole number, or leave it out for one"
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _FOR_COMMANDS = {
@@ -109,23 +111,29 @@ def job_of_command(args: argparse.Namespace) -> WrittenJobs:
     if parent_of(parent) is not None:
         env.setdefault(TRACEPARENT, str(parent))
     mistakes.report()
-    job = Job(
-        make_up_name(command[0]) if args.name is None else args.name,
-        demand,
-        tenant=args.tenant,
-        tasks="1" if args.tasks is None else args.tasks,
-        where=args.where or "",
-        machines=args.machine,
-        spread=args.spread,
-        gang=1 if args.gang is None else args.gang,
-        duration=args.duration,
-        command=command[0] if len(command) == 1 else list(command),
-        env=env,
-        cwd=_folder(args),
-        time_limit=args.time_limit,
-        retries=args.retries,
-        rerunnable=not args.once,
-    )
+    try:
+        job = Job(
+            make_up_name(command[0]) if args.name is None else args.name,
+            demand,
+            tenant=args.tenant,
+            tasks="1" if args.tasks is None else args.tasks,
+            where=args.where or "",
+            machines=args.machine,
+            spread=args.spread,
+            gang=1 if args.gang is None else args.gang,
+            duration=args.duration,
+            command=command[0] if len(command) == 1 else list(command),
+            env=env,
+            cwd=_folder(args),
+            time_limit=args.time_limit,
+            retries=args.retries,
+            rerunnable=not args.once,
+        )
+    except InputError as error:  # in a file there may be no limit
+        raise InputError(
+            replace(each, right=TASKS) if each.about[2:3] == ("tasks",) else each
+            for each in error.mistakes
+        ) from error
     return WrittenJobs((job,), lambda _about: None)
 
 

@@ -47,6 +47,8 @@ from fairlead.wire.kinds import Role
 K = TypeVar("K")
 T = TypeVar("T")
 
+MAKE = "make it first, as with `fairlead tenants --apply FILE`"
+
 Value = SubmittedJobs | CancelledJobs | int | None
 
 
@@ -304,7 +306,7 @@ def _make_token(step: Step, request: MakeToken) -> Value:
     if (request.role is Role.TENANT) is (request.tenant is None):
         refuse(Wrong.INPUT, "a token of the role tenant has a tenant, and no other token has one")
     if request.tenant is not None and request.tenant not in step.core.ids.tenants:
-        refuse(Wrong.NOT_FOUND, f'there is no tenant "{request.tenant}"', "make it first")
+        refuse(Wrong.NOT_FOUND, f'there is no tenant "{request.tenant}"', MAKE)
     step.note(
         "token_made",
         name=name,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 
+from fairlead.service.api.neighbours.waiting import Waiting
 from fairlead.service.requests import Caller
 
 KNOWN = "fairlead.known"
@@ -71,13 +71,12 @@ class Places:
     def __init__(self, places: int, each: int) -> None:
         self._places, self._each = places, each
         self._held: Counter[str] = Counter()
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._waiting = Waiting()
 
     @asynccontextmanager
     async def place(self, owner: str) -> AsyncIterator[None]:
         """Waits for a place and holds it."""
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner, deque()).append(turn)
+        turn = self._waiting.join(owner)
         self._grant()
         try:
             await turn
@@ -92,22 +91,13 @@ class Places:
     def _grant(self) -> None:
         """Gives free places away: first to owners who hold fewest, then to who waits longest for
         his turn."""
-        for owner in list(self._waiting):
-            turns = self._waiting[owner]
-            while turns and turns[0].done():  # its request was given up
-                turns.popleft()
-            if not turns:
-                del self._waiting[owner]
+        self._waiting.drop_given_up()
         while self._held.total() < self._places:
             able = [owner for owner in self._waiting if self._held[owner] < self._each]
             if not able:
                 return
             owner = min(able, key=lambda each: self._held[each])  # the first of several
-            turns = self._waiting[owner]
-            turns.popleft().set_result(None)
+            self._waiting.serve(owner)
             self._held[owner] += 1
             self._waiting.move_to_end(owner)
-            while turns and turns[0].done():
-                turns.popleft()
-            if not turns:
-                del self._waiting[owner]
+            self._waiting.drop_of(owner)

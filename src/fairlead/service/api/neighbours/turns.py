@@ -11,10 +11,11 @@ it (docs/decisions/0250-turns-in-the-event-loop.md).
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any
+
+from fairlead.service.api.neighbours.waiting import Waiting
 
 RIVALS = 1.0
 """Seconds for which an owner who had a turn is thought to come again: so long all others rest after
@@ -41,7 +42,7 @@ class Turns:
         self._begin()
 
     def _begin(self) -> None:
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._waiting = Waiting()
         self._had: dict[str, float] = {}  # by owner: at what time of its own its next one begins
         self._time = 0.0  # the same, of the stretch that began last
         self._last, self._rest = "", 0  # who had the last turn; rounds until he may have the next
@@ -87,8 +88,7 @@ class Turns:
             self._loop = loop
             self._begin()
         if self._taken:
-            turn = loop.create_future()
-            self._waiting.setdefault(owner, deque()).append(turn)
+            turn = self._waiting.join(owner)
             if self._resting is not None and owner != self._last:
                 self._resting.cancel()
                 self._resting = None
@@ -124,17 +124,12 @@ class Turns:
             self._had.clear()  # nobody is behind anybody
             self._time = 0.0
         else:
-            self._waiting[owner].popleft().set_result(None)
+            self._waiting.serve(owner)
             self._take(owner)
 
     def _next_owner(self) -> str | None:
         """The one of those who wait that had least; None where nobody waits."""
-        for owner in list(self._waiting):
-            turns = self._waiting[owner]
-            while turns and turns[0].done():  # its request was given up
-                turns.popleft()
-            if not turns:
-                del self._waiting[owner]
+        self._waiting.drop_given_up()
         return min(self._waiting, key=lambda each: self._had.get(each, 0.0), default=None)
 
     def _spend(self, owner: str, seconds: float) -> None:
