@@ -63,7 +63,7 @@ class Standing:
     def take(self, owner: int) -> None:
         used = self.state.stake[: int(self.state.header[0]["stakes"])]
         (n,) = np.flatnonzero((used["rank"] == _rank(owner)) & self._in_tree())
-        self.root = _take(self.state.handle, self.root, n)
+        self.root = _take(self.state.handle, self.root, int(n))
         del self.there[owner]
 
     def shape(self) -> list[tuple[float, ...]]:

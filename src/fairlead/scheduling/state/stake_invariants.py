@@ -68,9 +68,9 @@ def children_of(state: State) -> Children:
             continue
         if found[t]:
             idle = Fraction(int(tenant[t]["held"] - tenant[t]["moving"]), SHARE)
-            held = idle + sum(each.held for each in found[t])
-            first = idle + max(each.first for each in found[t])
-            found[parent].append(Child(weight_of(state, t), held, first))
+            whole = sum((each.held for each in found[t]), idle)
+            most = idle + max(each.first for each in found[t])
+            found[parent].append(Child(weight_of(state, t), whole, most))
         left[parent] -= 1
         if left[parent] == 0:
             ready.append(parent)
