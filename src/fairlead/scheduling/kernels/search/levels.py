@@ -37,10 +37,19 @@ def level(s: Handle, j: int) -> float:
     job = s.job[j]
     if s.tenant[job.tenant].single or s.header[0].fifo:
         return job.mu
+    high, low = divide(np.float64(job.held), 0.0, job.scale, 0.0)
+    return _rounded_once(s, int64(job.tenant), high, low)
+
+
+@inner
+def level_now(s: Handle, j: int) -> float:
+    """As `level`, within a decision: kept for the next one who holds alike."""
+    job = s.job[j]
     at, now = s.tenant[job.tenant], s.header[0].leveled
+    if at.single or s.header[0].fifo:
+        return float(job.mu)
     if at.known != now or at.of_held != job.held or at.of_scale != job.scale:
-        high, low = divide(np.float64(job.held), 0.0, job.scale, 0.0)
-        at.level = _rounded_once(s, int64(job.tenant), high, low)
+        at.level = level(s, j)
         at.of_held, at.of_scale, at.known = job.held, job.scale, now
     return float(at.level)
 
@@ -129,5 +138,5 @@ def leads(s: Handle, j: int, other: int) -> bool:
     mine = at_least(s, int64(one.tenant), one.mu)
     if mine * UNDER > at_least(s, int64(two.tenant), two.mu) / UNDER:
         return False  # mostly doubles tell
-    mine, its = level(s, j), level(s, other)
+    mine, its = level_now(s, j), level_now(s, other)
     return mine < its or (mine == its and turn_of(s, j) < turn_of(s, other))

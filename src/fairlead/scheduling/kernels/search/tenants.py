@@ -14,7 +14,7 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add
 from fairlead.scheduling.kernels.search.filling import stake_job
-from fairlead.scheduling.kernels.search.levels import UNDER, level, rise, rise_exactly
+from fairlead.scheduling.kernels.search.levels import UNDER, level_now, rise, rise_exactly
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
     free_node,
@@ -223,7 +223,7 @@ def _line_up_all(s: Handle, t: int, fell: bool) -> None:
         w.relook = 1
         return
     leaf = int64(s.tenant[top].leaf)
-    if fell and leaf >= 0 and s.node[leaf].key <= level(s, first):
+    if fell and leaf >= 0 and s.node[leaf].key <= level_now(s, first):
         w.relook = 1
 
 
