@@ -123,6 +123,18 @@ def test_what_a_newer_version_wrote_is_told_before_any_of_it_is_read() -> None:
             read((start, *entries))
 
 
+def test_what_was_decided_by_floors_is_told_and_left_as_it_is() -> None:
+    # Builds between two releases wrote this: False of a journal that had begun without.
+    stage = Stage()
+    stage.step()
+    start = stage.entries()[0]
+    start.body["options"] = {"floors": False}
+    assert not core_of(start.body).options.filling
+    start.body["options"] = {"floors": True}
+    with pytest.raises(CorruptJournalError, match=r"entry 1 .*have floors here, by which only"):
+        replay([start])
+
+
 def test_options_that_nobody_knows_are_told_by_name() -> None:
     stage = Stage()
     stage.step()
