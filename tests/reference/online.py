@@ -177,7 +177,7 @@ class Decider:
             number = job.next
             job.next += 1
         job.launches[number] = job.launches.get(number, 0) + 1
-        if world.floors:
+        if world.filling:
             world.take_turn(job)
         pieces = choose_pieces(world, job, room(world, machine))
         if preferred(job, machine):

@@ -114,7 +114,7 @@ def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservati
     able = [
         m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
     ]
-    if world.floors:
+    if world.filling:
         able = [m for m in able if not others(world, job, m, order)]
     elif needed(job) == 1:
         # Where nobody else has a task, those of its own that end make room for its next.
@@ -162,7 +162,7 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
 def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     """At the end of a round of decisions: make anew what was dropped, find the first in line, and
     reserve for it if it has been first for so long without holding more than it ever did then. In
-    vain, it is tried again after as long; by a version without floors, each time.
+    vain, it is tried again after as long; by a version without filling, each time.
 
     `order` gives the active jobs' levels.
     """
@@ -190,7 +190,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if world.now - world.first_since < after:
             return
         if not _reserve(world, first, order):
-            if world.floors:
+            if world.filling:
                 world.first_since, world.vain = world.now, True
             return
 

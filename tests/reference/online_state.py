@@ -106,7 +106,7 @@ class World:
     """All that is remembered."""
 
     measures: tuple[Measure, ...]
-    floors: bool = True  # of tenants, and turns; an older version left what goes on without
+    filling: bool = True  # of tenants, and turns; an older version left what goes on without
     levelled: bool = True  # else the first come are first served
     turns: int = 0
     now: int = 0
@@ -141,7 +141,7 @@ class World:
 
     def turn(self, job: PlainJob) -> int:
         """Of jobs of equal levels that of the least is first."""
-        return job.turn if self.levelled and self.floors else job.seq
+        return job.turn if self.levelled and self.filling else job.seq
 
     def over(self, job: PlainJob) -> bool:
         """Is it over? Then it is forgotten, and its name is free again."""

@@ -32,12 +32,12 @@ def held(
     *jobs: Job,
     large: int,
     limit: tuple[str, int] | None = None,
-    floors: bool = True,
+    filling: bool = True,
 ) -> dict[str, float]:
     """How many tasks of each job run on average in the second half of two hours. Those of large
     ones take `large` seconds, all others 100 on average; a tenant has a limit of CPUs."""
     # Not checked: that takes most of the time, and whole worlds are checked elsewhere.
-    core = Core([Unit("cpu")], options=Options(floors=floors))
+    core = Core([Unit("cpu")], options=Options(filling=filling))
     events: list[Event] = [MachineJoined(0, machine) for machine in CPU]
     for name in dict.fromkeys(job.tenant for job in jobs):
         assert name is not None
@@ -63,8 +63,8 @@ def test_who_has_more_takes_no_machine_from_who_has_less(large: int) -> None:
     assert held(SMALL, LARGE, large=large) == {"small": 8, "large": 2}
 
 
-def test_a_version_without_floors_took_them_and_what_it_left_goes_on_so() -> None:
-    assert held(SMALL, LARGE, large=10, floors=False)["large"] < 1
+def test_an_older_version_took_them_and_what_it_left_goes_on_so() -> None:
+    assert held(SMALL, LARGE, large=10, filling=False)["large"] < 1
 
 
 def test_who_is_held_back_by_a_limit_keeps_what_it_may_have() -> None:

@@ -45,7 +45,7 @@ class SlotCore:
         header["tight"] = self.placement.tight
         after = options.reserve_after
         header["reserve_after"] = NEVER if after is None else after
-        header["floors"] = options.floors
+        header["filling"] = options.filling
 
     @property
     def state(self) -> State:

@@ -38,7 +38,7 @@ from fairlead.scheduling.kernels.room.permission import (
     next_permitted,
 )
 from fairlead.scheduling.kernels.room.rules import better, slack
-from fairlead.scheduling.kernels.search.levels import level, turn_of
+from fairlead.scheduling.kernels.search.levels import level_now, turn_of
 
 MILLION = 1_000_000
 UNNAMED = -1
@@ -128,7 +128,7 @@ def _least_pair(s: Handle, rule: Any, bound: Any, stamp: Any, machine: Any) -> i
         if (not job.fresh and w.dirty == 0) or (best >= 0 and not _before(s, bound, j, best)):
             continue
         if stamp[j] != w.launched:
-            bound[j, 2] = level(s, j)
+            bound[j, 2] = level_now(s, j)
             if best >= 0 and not _before(s, bound, j, best):
                 continue
             m = _best_machine(s, rule, j, _everywhere(s, j)) if may_start(s, j) else NONE

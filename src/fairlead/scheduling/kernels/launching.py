@@ -66,7 +66,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     if job.total != UNLIMITED:
         job.waiting -= 1
     job.launches += 1
-    if w.floors:
+    if w.filling:
         job.turn = w.turns
         w.turns += 1
     w.launched += 1

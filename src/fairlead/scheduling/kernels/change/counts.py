@@ -11,6 +11,7 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
+from fairlead.scheduling.kernels.search.filling import stake_all
 from fairlead.scheduling.kernels.search.levels import leads, turn_of
 from fairlead.scheduling.kernels.search.tenants import (
     hold,
@@ -67,7 +68,7 @@ def _leave(s: Handle, j: int) -> None:
 
 @kernel
 def plant(s: Handle) -> None:
-    """All tries, anew, from the jobs that are active."""
+    """All tries and stakes, anew, from the jobs that are active."""
     w = s.header[0]
     w.nodes = 0
     w.free_node = NONE
@@ -79,6 +80,7 @@ def plant(s: Handle) -> None:
         tenant.teams = NONE
         tenant.leaf = NONE
         settle(s, t)
+    stake_all(s)
     for j in range(w.jobs):
         if s.job[j].used and s.job[j].active:
             _enter(s, j)

@@ -9,7 +9,7 @@ start.
 
 Only what has more keeps it out: where all tasks are of jobs of no higher level, what ends is theirs
 to start again. Where no machine is left for it, it is asked again after as long. A core of a
-version without floors did neither (see docs/decisions/0311-reservations-are-for-who-has-less.md).
+older version did neither (see docs/decisions/0311-reservations-are-for-who-has-less.md).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _is_left_out(s: Handle, j: int, m: int, wanted: int, own: int) -> bool:
     single task these make room for the next; a gang's do only together."""
     machine = s.machine[m]
     only = wanted == 1 and own == machine.tasks
-    if only or not s.header[0].floors:
+    if only or not s.header[0].filling:
         return only
     t = int64(machine.first)
     while t >= 0:
@@ -220,7 +220,7 @@ def retry_after_launch(s: Handle, j: int, m: int) -> None:
     """Asks again after a launch of job j on machine m, where nothing could be reserved for the
     first in line: machine m can be now that not only its own tasks run there."""
     w = s.header[0]
-    if w.floors:
+    if w.filling:
         w.hopeless = 0  # when it is time to
     elif (
         w.hopeless
@@ -259,11 +259,11 @@ def reserve_for_first(s: Handle) -> None:
             w.first_held = job.held
             w.first_since = w.now
             w.hopeless = 0
-        if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.floors):
+        if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.filling):
             return
         if not reserve(s, j):
             w.hopeless = 1
-            if w.floors:
+            if w.filling:
                 w.first_since = w.now
             return
         w.relook = 1

@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.levels import at_least, level_now
 
 
 @small
@@ -155,7 +155,7 @@ def _least(s: Handle, m: int) -> int:
             leaf = node[n]
             j = int64(leaf.owner)
             if not s.tenant[t].single:
-                its = level(s, j)
+                its = level_now(s, j)
             if its > bound or (its == bound and leaf.turn >= bound_turn):
                 continue
             if not somewhere:
