@@ -26,7 +26,14 @@ def owner(world: World, machine: PlainMachine) -> int | None:
     for job, reservation in world.reserved.items():
         if machine.seq in reservation.machines:
             return job
-    return None
+    return next((job for job, machines in world.kept.items() if machine.seq in machines), None)
+
+
+def give_up(world: World, job: int) -> None:
+    """Nothing is reserved or kept for the job any more."""
+    world.reserved.pop(job, None)
+    world.kept.pop(job, None)
+    world.vain = False
 
 
 def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
@@ -35,6 +42,8 @@ def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
     other = owner(world, machine)
     if other is None or other == job.seq:
         return True
+    if machine.seq in world.kept.get(other, ()):
+        return False
     start = world.reserved[other].start
     return job.expected > 0 and start is not None and world.now + job.expected <= start
 
@@ -111,9 +120,7 @@ def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[in
 def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservation | None:
     """The machines to reserve for the job, among those that nobody else has reserved; None if
     even all of them together are too few."""
-    able = [
-        m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
-    ]
+    able = [m for m in world.machines if _stands(job, m, world) and owner(world, m) is None]
     if world.floors:
         able = [m for m in able if not others(world, job, m, order)]
     elif needed(job) == 1:
@@ -127,7 +134,8 @@ def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservati
             m.seq,
         )
     )
-    chosen: list[PlainMachine] = []
+    # What is kept for it already is a part of it.
+    chosen = [m for m in world.machines if m.seq in world.kept.get(job.seq, ())]
     while able and sum(holds_empty(world, job, m) for m in chosen) < needed(job):
         chosen.append(able.pop(0))
     if sum(holds_empty(world, job, m) for m in chosen) < needed(job):
@@ -142,9 +150,8 @@ def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
 
 def drop_idle(world: World, active: Set[int]) -> None:
     """Nothing stays reserved for a job that has no task that it could launch."""
-    for seq in [seq for seq in world.reserved if seq not in active]:
-        del world.reserved[seq]
-        world.vain = False
+    for seq in {*world.reserved, *world.kept} - active:
+        give_up(world, seq)
 
 
 def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
@@ -153,9 +160,10 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
     seq = owner(world, machine)
     world.vain = False
     if seq is not None and not _stands(world.jobs[seq], machine, world):
-        del world.reserved[seq]
+        whole = seq in world.reserved
+        give_up(world, seq)
         # Whether a machine could run it is asked once all of the moment has happened.
-        if seq in active or world.jobs[seq].waiting > 0:
+        if whole and (seq in active or world.jobs[seq].waiting > 0):
             world.due.append(seq)
 
 
@@ -199,6 +207,7 @@ def _reserve(world: World, seq: int, order: Mapping[int, float]) -> bool:
     made = choose(world, world.jobs[seq], order)
     if made is not None:
         world.reserved[seq] = made
+        world.kept.pop(seq, None)
     return made is not None
 
 

@@ -46,8 +46,10 @@ def active_tenants(world: World, active: set[int]) -> set[str]:
     return {t.name for j in world.jobs if j.seq in active for t in world.ancestors(j)}
 
 
-def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
-    """The level of every active job, rounded once; what is counted beside the job's own share is
+def levels(
+    world: World, scales: Mapping[int, float], more: Mapping[int, int] | None = None
+) -> dict[int, float]:
+    """The level of every active job, did some hold so many tasks `more`, rounded once; what is counted beside the job's own share is
     counted in whole units, and of first tasks one less, so that a job alone never counts more."""
     rational = {seq: Fraction(scale) for seq, scale in scales.items()}
 
@@ -56,7 +58,7 @@ def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
         unit = round(SHARE / scale) if scale > 0 else 0
         return Fraction(tasks * (max(unit - 1, 0) if active else unit), SHARE)
 
-    found = exact_levels(world, rational, counted)
+    found = exact_levels(world, rational, counted, more)
     return {seq: float(level) for seq, level in found.items()}
 
 
@@ -69,9 +71,11 @@ def exact_levels(
     world: World,
     scales: Mapping[int, Fraction],
     counted: Callable[[PlainJob, int, bool], Fraction] | None = None,
+    more: Mapping[int, int] | None = None,
 ) -> dict[int, Fraction]:
     """The same in fractions. `counted`: what so many tasks of a job count in what is idle, or in a
-    floor where the job is active; their share unless told."""
+    floor where the job is active; their share unless told. `more`: the level of a job is what it
+    would be if it, and it alone, held so many tasks more."""
     active = active_jobs(world, scales)
     busy = active_tenants(world, active)
 
@@ -110,7 +114,7 @@ def exact_levels(
     for job in world.jobs:
         if job.seq not in active:
             continue
-        level = share(job, len(world.tasks_of(job)))
+        level = share(job, len(world.tasks_of(job)) + (more or {}).get(job.seq, 0))
         for tenant in world.ancestors(job):
             level = level * beside[tenant.name] + idly[tenant.name]
             if level < floor[tenant.name]:

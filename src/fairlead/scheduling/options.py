@@ -23,7 +23,8 @@ class Options:
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
     `floors`: a tenant's first tasks count together. Nobody chooses otherwise: it is False of what
     was decided by a version without them, and stands for all rules of that version: jobs took no
-    turns, and machines were reserved where only tasks of jobs that come first were, too.
+    turns, machines were reserved where only tasks of jobs that come first were, too, and gangs kept
+    no room.
     """
 
     reserve_after: int | None = 60 * MICROSECONDS

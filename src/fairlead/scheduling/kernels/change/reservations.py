@@ -186,10 +186,20 @@ def reserve(s: Handle, j: int) -> bool:
                     latest = min(latest, when[m])
                 lack[m] = missing(s, j, m)
         m = next_within(s, m + 1)
-    if there < wanted:
-        return False
-    until = int64(0)
     room = 0
+    until = int64(0)
+    if job.kept > 0:
+        for m in range(machines):
+            if s.machine[m].kept and s.machine[m].reserved == j:
+                room += when_empty(s, j, m)
+                until = max(until, expected_room(s, j, m, int64(NEVER)))
+    if there + room < wanted:
+        return False
+    for m in range(machines if job.kept > 0 else 0):
+        if s.machine[m].reserved == j:
+            s.machine[m].kept = 0  # it belongs to what is reserved now
+    s.tenant[job.tenant].kept -= job.kept
+    job.kept = 0
     while room < wanted:
         best = NONE
         for m in range(machines):
@@ -295,7 +305,8 @@ def check_reservation(s: Handle, m: int) -> None:
     j = int64(s.machine[m].reserved)
     s.header[0].hopeless = 0
     if j >= 0 and not s.machine[m].pledged and not can_reserve(s, j, m):
+        whole = s.job[j].reserved > s.job[j].kept
         unreserve(s, j)
-        if s.job[j].active:
+        if whole and s.job[j].active:
             s.job[j].due = 1
             s.header[0].due += 1

@@ -133,7 +133,7 @@ class State:
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
         header = self.header[0]
-        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
+        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first", "gangs"):
             header[name] = NONE
         header["reserve_after"] = NEVER
         header["picky"] = header["leveled"] = 1

@@ -24,7 +24,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, int64
-from fairlead.scheduling.kernels.memory.tables import SHARE
+from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
 
 UNDER = 1 - 2.0**-32
@@ -43,6 +43,16 @@ def level(s: Handle, j: int) -> float:
         return job.mu
     high, low = divide(np.float64(job.held), 0.0, job.scale, 0.0)
     return _rounded_once(s, int64(job.tenant), high, low)
+
+
+@inner
+def level_with(s: Handle, j: int, more: int) -> float:
+    """The level of an active job, did it hold so many tasks more."""
+    job = s.job[j]
+    if s.header[0].fifo:
+        return job.mu
+    high, low = divide(np.float64(job.held + more), 0.0, job.scale, 0.0)
+    return _rounded_once(s, NONE if s.tenant[job.tenant].single else int64(job.tenant), high, low)
 
 
 @inner
