@@ -21,8 +21,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
+from fairlead.compiling import kernel  # noqa: E402
 from fairlead.scheduling.kernels.memory.briefs import SIGNS, briefs_of, may_hold  # noqa: E402  the path comes first
-from fairlead.scheduling.kernels.memory.compiling import kernel  # noqa: E402
 from fairlead.scheduling.kernels.memory.state import Handle, State  # noqa: E402
 from fairlead.scheduling.kernels.memory.tables import NONE  # noqa: E402
 from fairlead.scheduling.kernels.search.levels import at_least, levels_of  # noqa: E402

@@ -20,8 +20,8 @@ PACKAGE = Path(__file__).parent
 COMPILED = ("kernels", "placement")
 """Folders whose files are compiled."""
 
-NUMBERS = "scheduling/transitions.py"
-"""The states whose numbers are compiled with them."""
+ALSO = ("compiling.py", "scheduling/transitions.py")
+"""How they are compiled, and the states whose numbers are compiled with them."""
 
 SIMULATION = "simulation"
 """The functions that are compiled together for simulations."""
@@ -33,7 +33,7 @@ VARIABLE = "FAIRLEAD_CACHE"
 def sources() -> tuple[Path, ...]:
     """Every file that is compiled, in the order of their paths."""
     compiled = (path for name in COMPILED for path in PACKAGE.glob(f"**/{name}/**/*.py"))
-    return tuple(sorted([*compiled, PACKAGE / NUMBERS]))
+    return tuple(sorted([*compiled, *(PACKAGE / name for name in ALSO)]))
 
 
 def cache_folder() -> Path:

@@ -87,6 +87,7 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=LARGEST, help="jobs at most (default: 5000)")
     parser.add_argument("--out", type=Path, default=Path("build/search"), help="for what is found")
     asked = parser.parse_args()
+    asked.out = asked.out.resolve()  # what tasks write is there, whatever their folder is
     asked.out.mkdir(parents=True, exist_ok=True)
     named = os.environ.get("FAIRLEAD_DATA")
     there = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fairlead.compiling import report_compiling
 from fairlead.garbage import not_collecting
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
@@ -13,7 +14,6 @@ from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Stop
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.kernels.memory.compiling import report_compiling
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 from fairlead.scheduling.reconfigure import reconfigure

@@ -111,6 +111,26 @@ def test_a_second_input_is_compared_by_names(
     assert "A second input" in run(capsys, "whatif", cluster, "--to", str(other))
 
 
+def test_what_is_wrong_in_one_of_two_inputs_has_its_place_in_that_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = "machines: [{name: m, capacity: {cpu: 4, gpu: 1}}]\n"
+    texts = {
+        "well.yaml": f"{machine}jobs: [{{name: g, demand: {{cpu: 1}}}}]\n",
+        "bad.yaml": f"{machine}jobs:\n  - name: g\n    demand: {{gpu: 1}}\n"
+        "  - name: h\n    demand: {cpu: 1}\n",
+        "none.yaml": f"{machine}jobs: [{{name: g, demand: {{gpu: 1}}}}]\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    well, bad, none = (str(tmp_path / name) for name in texts)
+    for words in ((well, "--to", bad), (bad, "--to", well)):
+        said = refused(capsys, *words, "--policy", "cmmf(cpu)")
+        assert said.startswith(f'error: {bad}:4:13: job "g", demand: it demands no cpu')
+    said = refused(capsys, well, "--to", none, "--policy", "cmmf(cpu)")
+    assert said.startswith(f"error: --to, {none}: no job demands any `cpu`")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -57,6 +58,33 @@ def test_a_command_that_writes_without_end_fills_no_disk_and_hears_nothing_of_it
     assert output() == bytes(MOST) + NOTICE.format(MOST).encode()
     assert found["stdout"]["size"] == len(output())
     assert output("stderr") == NOTICE.format(MOST).encode()  # both together
+
+
+def test_a_command_whose_output_nobody_passes_on_any_more_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(_: int) -> NoReturn:
+        raise OSError(errno.EINVAL, "what a system may say")
+
+    monkeypatch.setattr(command, "Telling", lambda _: fails)
+    with pytest.raises(OSError, match="what a system may say"):
+        ended("echo hello; while :; do head -c 100000 /dev/zero; done")
+
+
+def test_a_worker_whose_threads_ask_for_the_launcher_at_once_finds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Asked(dict[str, Any]):
+        """Another thread forgets what is known as soon as this one knows something."""
+
+        def __setitem__(self, which: str, found: Any) -> None:
+            super().__setitem__(which, found)
+            self.clear()
+
+    monkeypatch.setattr(command, "_launchers", Asked())
+    monkeypatch.setattr("ray.get_actor", lambda name, namespace: (name, namespace))
+    spec = {"incarnation": "one", "launcher": "it", "namespace": "here"}
+    assert command.launcher_of(spec) == ("it", "here")
 
 
 def test_what_is_within_the_limit_is_whole() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fairlead.scheduling.core  # noqa: F401  with it all kernels are there
-from fairlead.scheduling.kernels.memory.compiling import _decorated
+from fairlead.compiling import _decorated
 
 
 def test_other_threads_go_on_while_the_core_decides_and_wait_for_all_else() -> None:

@@ -9,13 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
+from fairlead.compiling import kernel
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import JobChanged, JobSubmitted, MachineJoined, TenantChanged
-from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
 from fairlead.scheduling.state.ids import Unit
 

@@ -8,12 +8,12 @@ from random import Random
 import numpy as np
 import pytest
 
+from fairlead.compiling import kernel
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import JobSubmitted, MachineJoined
-from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Ints, int64
 from fairlead.scheduling.kernels.numbers.fractions import put_part, put_product, sign_of
 from fairlead.scheduling.state.ids import Unit

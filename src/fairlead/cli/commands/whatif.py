@@ -4,6 +4,7 @@ and which machines to buy."""
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import (
@@ -13,11 +14,13 @@ from fairlead.cli.common.inputs import (
     read_jobs,
     say_result,
     texts_of,
+    with_places,
 )
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.audit.finding import Input
+    from fairlead.audit.outcome import Outcome, Rule
     from fairlead.audit.whatif.catalogue import Offer
     from fairlead.audit.whatif.compare import WhatIf
 
@@ -121,17 +124,30 @@ def _check(args: argparse.Namespace) -> None:
 def _changed(args: argparse.Namespace, given: Input) -> WhatIf:
     """The comparison that the options ask for."""
     from fairlead.audit.finding import Input
-    from fairlead.audit.outcome import solve
     from fairlead.audit.whatif.compare import compare, what_if
     from fairlead.audit.whatif.parse import read_edits
 
     if args.to is not None:
         other = Input(*read_jobs(args.to))
-        before = solve(given, args.policy)
-        return compare(before, solve(other, before.rule))
+        before = _solve(given, args.policy)
+        try:
+            return compare(before, _solve(other, before.rule))
+        except InputError as error:  # what is said of nothing in it is said of it
+            about = ("--to", args.to[0])
+            raise InputError(replace(m, about=m.about or about) for m in error.mistakes) from error
     offers = () if args.catalogue is None else _catalogue(args.catalogue)
     asked = {name: getattr(args, name) for name in CHANGES}
     return what_if(given, read_edits(given, catalogue=offers, **asked), args.policy)
+
+
+def _solve(given: Input, rule: str | Rule) -> Outcome:
+    """One of two inputs, solved. Raises InputError with places in it."""
+    from fairlead.audit.outcome import solve
+
+    try:
+        return solve(given, rule)
+    except InputError as error:
+        raise with_places(error, given.cluster) from error
 
 
 def _catalogue(file: str) -> tuple[Offer, ...]:

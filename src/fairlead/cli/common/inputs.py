@@ -84,8 +84,8 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_READ: list[list[tuple[str, str]]] = []
-"""The texts that this command read as its input."""
+_READ: list[tuple[Cluster, list[tuple[str, str]]]] = []
+"""The inputs that this command read, with their texts."""
 
 _WRITTEN = ("device", "devices", "job", "machine", "tenant")
 """What has a place in them; other subjects of mistakes are options, and what is in other files."""
@@ -95,8 +95,9 @@ def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
     from fairlead.model.reading import read as read_texts
 
     found = texts_of(files)
-    _READ.append(found)
-    return read_texts(found)
+    cluster, jobs = read_texts(found)
+    _READ.append((cluster, found))
+    return cluster, jobs
 
 
 def texts_of(files: Sequence[str]) -> list[tuple[str, str]]:
@@ -111,14 +112,15 @@ def forget_read() -> None:
     _READ.clear()
 
 
-def with_places(error: InputError) -> InputError:
+def with_places(error: InputError, of: Cluster | None = None) -> InputError:
     """Mistakes that were found when what was read was shared, with their places in it. Where a
-    command read two inputs, nobody knows of which one they are."""
-    if len(_READ) != 1 or not any(each.about and not each.place for each in error.mistakes):
+    command read two inputs, it says `of` which one they are."""
+    found = [texts for cluster, texts in _READ if of is None or cluster is of]
+    if len(found) != 1 or not any(each.about and not each.place for each in error.mistakes):
         return error
     from fairlead.model.reading import places
 
-    place = places(_READ[0])
+    place = places(found[0])
     return InputError(
         replace(each, place=place(each.about))
         if each.about and not each.place and each.about[0] in _WRITTEN

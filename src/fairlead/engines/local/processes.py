@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
@@ -72,14 +73,27 @@ def alive(pid: int, start: int) -> bool:
     return found is not None and found.start == start and not found.zombie
 
 
+def opened(pid: int) -> int | None:
+    """A descriptor that means the process which has this number now; None: none has it. Raises
+    OSError where no descriptor is left."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        # A thread has it, or only a group of processes whose first one is gone: Linux says EINVAL
+        # of both up to 6.15, and then ENOENT of the one and ESRCH of the other.
+        if error.errno in (errno.ESRCH, errno.EINVAL, errno.ENOENT):
+            return None
+        raise
+
+
 def kill(pid: int, start: int, sent: signal.Signals) -> bool:
     """Send a signal to exactly this process. Whether it was there."""
     try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return False
+        handle = opened(pid)
     except OSError:  # no descriptor is left: then by its number, right after a look
         return _kill_number(pid, start, sent)
+    if handle is None:
+        return False
     try:
         # The handle means one process. If that has the right start, so does who gets the signal.
         if not alive(pid, start):

@@ -17,7 +17,7 @@ from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Star
 from fairlead.engines.local.ending import Remnants, end, memory_message
 from fairlead.engines.local.groups import Groups
 from fairlead.engines.local.memory import MemoryWatch, limit_of
-from fairlead.engines.local.processes import Process, alive, descendants, kill, process
+from fairlead.engines.local.processes import Process, alive, descendants, kill, opened, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.spawner_link import Dead, Failed, NotRemoved, Spawned, Word
 from fairlead.engines.local.task import Phase, Task, Timer
@@ -121,9 +121,8 @@ class Supervisor:
         if len(self._watched) >= self._most_watched:
             self._unwatched[task.attempt] = claim
             return None
-        try:
-            descriptor = os.pidfd_open(claim.pid)
-        except ProcessLookupError:
+        descriptor = opened(claim.pid)
+        if descriptor is None:
             return self.mark_dead(task, None)
         self._watched[descriptor] = task.attempt
         self._epoll.register(descriptor, select.EPOLLIN)

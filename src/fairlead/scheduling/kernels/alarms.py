@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import kernel
+from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 

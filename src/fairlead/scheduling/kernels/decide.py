@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.compiling import inner, long_kernel
 from fairlead.scheduling.kernels.change.counts import update_job
 from fairlead.scheduling.kernels.change.keeping import keep
 from fairlead.scheduling.kernels.launching import (
@@ -20,7 +21,6 @@ from fairlead.scheduling.kernels.launching import (
     restart_patience,
     split_gang,
 )
-from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.choice import choose

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.compiling import inner, long_kernel, small
 from fairlead.scheduling.kernels.change.counts import update_job
 from fairlead.scheduling.kernels.change.keeping import keep
 from fairlead.scheduling.kernels.launching import (
@@ -28,7 +29,6 @@ from fairlead.scheduling.kernels.launching import (
     restart_patience,
     split_gang,
 )
-from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import (

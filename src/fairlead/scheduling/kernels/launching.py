@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.change.counts import (
     LAUNCHED,
     freshen,
@@ -14,7 +15,6 @@ from fairlead.scheduling.kernels.change.counts import (
 )
 from fairlead.scheduling.kernels.change.reservations import reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.task_lists import link
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, DecisionCode, Full
 from fairlead.scheduling.kernels.memory.trail import mix, write_decision

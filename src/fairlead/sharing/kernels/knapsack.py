@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import numba
 import numpy as np
 
-from fairlead.compiled import folder
-
-# Before any function is decorated: Numba asks for the folder then.
-numba.config.CACHE_DIR = str(folder())
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def _kernel(function: F) -> F:
-    """The function, compiled when it is first called, and kept for other runs."""
-    compiled: F = numba.njit(cache=True, error_model="numpy")(function)
-    return compiled
+from fairlead.compiling import kernel
 
 
 def search(
@@ -54,7 +41,7 @@ def search(
     return number
 
 
-@_kernel
+@kernel
 def _search(
     value: Any,
     cost: Any,
@@ -134,7 +121,7 @@ def _search(
     return number if every else 1
 
 
-@_kernel
+@kernel
 def _take(
     left: Any,
     purse: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
-from fairlead.scheduling.kernels.memory.compiling import report_compiling, time_compiling
+from fairlead.compiling import report_compiling, time_compiling
 from fairlead.simulation.engine.driver import Driver
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.progress import progress as shown

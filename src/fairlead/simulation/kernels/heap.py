@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairlead.scheduling.kernels.memory.compiling import kernel
+from fairlead.compiling import kernel
 
 Queue = npt.NDArray[np.int64]
 """(N, 2): the time, and the key that breaks ties: the first launched ends first."""

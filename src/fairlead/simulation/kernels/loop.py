@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.alarms import wake
 from fairlead.scheduling.kernels.change.job_events import enrol, forget
 from fairlead.scheduling.kernels.change.machine_events import advance as pass_time
 from fairlead.scheduling.kernels.change.machine_events import end
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Records, Words, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, DecisionCode, Full, TrailCode
 from fairlead.simulation.kernels.heap import pop, push

@@ -88,10 +88,12 @@ def launcher_of(spec: dict[str, Any]) -> Any:
     """The launcher of this attempt: asked for by its name once in the lives of both. Raises
     ValueError where it is gone."""
     which = spec["incarnation"]
-    if which not in _launchers:
+    found = _launchers.get(which)
+    if found is None:  # two threads of a worker may ask at once: each has what it found
+        found = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
         _launchers.clear()
-        _launchers[which] = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
-    return _launchers[which]
+        _launchers[which] = found
+    return found
 
 
 def tell_started(spec: dict[str, Any], time: int) -> None:
@@ -181,7 +183,7 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
             )
         finally:
             outputs.close_writing()
-        passing = threading.Thread(target=outputs.pass_on, args=(process.pid,), daemon=True)
+        passing = _Passing(outputs, process.pid)
         passing.start()
         try:
             cause = _watch(process.pid, spec, began)
@@ -193,6 +195,7 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
             code = process.wait()
             _until_gone(process.pid)
             os.write(guard, b"\n")
+        passing.check()
     if cause == "exited" and code < 0:
         cause, code = "signalled", -code
     return {
@@ -203,6 +206,29 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
         "stdout": size_and_tail(out),
         "stderr": size_and_tail(err),
     }
+
+
+class _Passing(threading.Thread):
+    """Passes on what a process writes. Where that fails it ends the process, which would wait for
+    ever until somebody reads on."""
+
+    def __init__(self, outputs: Outputs, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._outputs, self._pid = outputs, pid
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self._outputs.pass_on(self._pid)
+        except Exception as error:  # noqa: BLE001 - whatever it is, `check` raises it
+            self._error = error
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+
+    def check(self) -> None:
+        """Raises what it failed with."""
+        if self._error is not None:
+            raise self._error
 
 
 def _mark_stop(*_: object) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, drop_clean

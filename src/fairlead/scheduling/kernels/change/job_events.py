@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, freshen, update_job
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.task_lists import free_task
-from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, Words, int64
 from fairlead.scheduling.kernels.memory.tables import (
     BLANK_JOB,

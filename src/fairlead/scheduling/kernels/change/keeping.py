@@ -9,7 +9,7 @@ docs/decisions/0313-room-for-gangs.md).
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.change.counts import (
     RUNNING,
     STOPPING,
@@ -19,7 +20,6 @@ from fairlead.scheduling.kernels.change.counts import (
 )
 from fairlead.scheduling.kernels.change.reservations import check_reservation
 from fairlead.scheduling.kernels.change.task_lists import free_task, queue
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import (
     NEVER,

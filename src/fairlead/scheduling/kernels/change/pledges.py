@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.counts import mark_room_grew
-from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.counts import unreserve
-from fairlead.scheduling.kernels.memory.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import FREE, NONE
 from fairlead.scheduling.kernels.room.permission import count

@@ -1,1 +1,1 @@
-"""Tables and records of the core in memory, and how functions over them are compiled."""
+"""Tables and records of the core in memory."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, small
 
 BRIEF = 4
 """So many resources are in a brief."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import small
+from fairlead.compiling import small
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
 OTHER = np.uint64(0xC2B2AE3D27D4EB4F)

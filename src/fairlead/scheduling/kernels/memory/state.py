@@ -16,8 +16,8 @@ import numpy.typing as npt
 from numba import types
 from numba.experimental import structref
 
+from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.memory.briefs import briefs_of
-from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.records import RecordType, define_boxing, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 
 FACTOR = np.uint64(0xD6E8FEB86659FD93)

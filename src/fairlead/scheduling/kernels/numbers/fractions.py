@@ -10,7 +10,7 @@ Denominators have up to 53 binary digits, as all amounts (`ids.LARGEST`).
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Ints, int64
 
 SMALL = 1 << 31

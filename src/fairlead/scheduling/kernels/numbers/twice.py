@@ -7,7 +7,7 @@ kernel is compiled, on which this depends.
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.compiling import inner
 
 HALVES = 134217729.0
 """2^27 + 1 parts a double into two of half its length (Veltkamp)."""

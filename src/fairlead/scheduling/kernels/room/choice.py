@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, WORD
 from fairlead.scheduling.kernels.room.fits import scarcity_part

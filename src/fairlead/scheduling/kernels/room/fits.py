@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, small
+from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.numbers.fractions import put_part, put_product, sign_of
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
+from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief_of
-from fairlead.scheduling.kernels.memory.compiling import inner, small
 from fairlead.scheduling.kernels.memory.state import Handle, Words, int64
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.transitions import MachineState

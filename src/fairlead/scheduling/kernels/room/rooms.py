@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, PIECES
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, mark_stale

@@ -18,7 +18,7 @@ import numba
 from numba import types
 from numba.experimental import structref
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.records import RecordType, register
 from fairlead.scheduling.kernels.memory.state import STATE, Handle
 from fairlead.scheduling.kernels.room.fits import same

@@ -14,7 +14,7 @@ it too (`near`). See docs/decisions/0152-best-first.md.
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import is_owned

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply

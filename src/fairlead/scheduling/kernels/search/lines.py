@@ -8,7 +8,7 @@ who is first.
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.memory.compiling import inner, small
+from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 

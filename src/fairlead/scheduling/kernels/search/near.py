@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief_of, may_hold, too_wide
-from fairlead.scheduling.kernels.memory.compiling import inner, small
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NONE, WORD
 from fairlead.scheduling.kernels.room.choice import TRIFLE

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.briefs import SIGNS, brief_of, may_hold, too_wide
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, Records, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import (

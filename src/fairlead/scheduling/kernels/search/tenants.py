@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.briefs import abridge
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.compiling import inner
 from fairlead.scheduling.kernels.memory.briefs import abridge
-from fairlead.scheduling.kernels.memory.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, long_kernel
+from fairlead.compiling import inner, long_kernel
 from fairlead.service.api.kernels import system
 from fairlead.service.api.kernels.heads import (
     HALF,

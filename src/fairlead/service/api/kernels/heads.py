@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, small
 
 NONE, HALF, WHOLE = 0, 1, 2
 """It can be no client's, and has no answer; more is to come; so much of it is there that more would

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from fairlead.scheduling.kernels.memory.compiling import inner, small
+from fairlead.compiling import inner, small
 
 _int, _long, _size, _any = types.int32, types.int64, types.uint64, types.voidptr
 

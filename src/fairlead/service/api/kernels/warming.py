@@ -6,7 +6,7 @@ import os
 import select
 from collections.abc import Callable
 
-from fairlead.scheduling.kernels.memory.compiling import report_compiling
+from fairlead.compiling import report_compiling
 from fairlead.service.api.kernels.door import KEY_BYTES, Limits, attend, make_door
 from fairlead.service.api.kernels.heads import mark
 
