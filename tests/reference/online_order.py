@@ -49,8 +49,9 @@ def active_tenants(world: World, active: set[int]) -> set[str]:
 def levels(
     world: World, scales: Mapping[int, float], more: Mapping[int, int] | None = None
 ) -> dict[int, float]:
-    """The level of every active job, did some hold so many tasks `more`, rounded once; what is counted beside the job's own share is
-    counted in whole units, and of first tasks one less, so that a job alone never counts more."""
+    """The level of every active job, did it hold so many tasks `more`, rounded once; what is
+    counted beside the job's own share is counted in whole units, and of first tasks one less, so
+    that a job alone never counts more."""
     rational = {seq: Fraction(scale) for seq, scale in scales.items()}
 
     def counted(job: PlainJob, tasks: int, active: bool) -> Fraction:

@@ -234,7 +234,8 @@ def reservations(state: State) -> Iterator[str]:
         yield f"{count} machines are reserved, not {state.header[0]['reservations']}"
     if state.header[0]["changed"] != (state.machine["changed"] == 1).sum():
         yield f"{state.header[0]['changed']} machines are said to be changed: others are"
-    gangs, j = [], int(state.header[0]["gangs"])
+    gangs: list[int] = []
+    j = int(state.header[0]["gangs"])
     while j != NONE and len(gangs) <= len(state.job):
         gangs.append(j)
         j = int(state.job[j]["gang_next"])
