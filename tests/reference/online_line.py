@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from fractions import Fraction
 
+from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState
 from tests.reference.online_state import (
     PlainJob,
@@ -19,6 +20,8 @@ from tests.reference.online_state import (
 )
 
 NEVER = float("inf")
+KINDS = 16
+"""So many kinds of jobs are asked until machines can be reserved for one."""
 
 
 def owner(world: World, machine: PlainMachine) -> int | None:
@@ -101,9 +104,10 @@ def missing(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
 
 
 def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[int, float]) -> bool:
-    """Has nobody of a higher level a task on the machine? What ends there is then somebody else's
-    to start again, or, of a single task, the job's own. Who has room for another task already is
-    kept from it by something else, and does not miss the room."""
+    """Has nobody of a higher level a task on the machine that is too small to make room alone? What
+    ends there is then somebody else's to start again, or, of a single task, the job's own, or it
+    makes room for that. Who has room for another task already is kept from it by something else,
+    and does not miss the room."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
@@ -113,8 +117,22 @@ def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[in
             return False
         return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
 
+    def makes_room(task: PlainTask) -> bool:
+        own = any(t.job == job.seq for t in there if t is not task)
+        left = room(world, machine, [task])
+        return not (job.job.spread and own) and tasks_that_fit(world, job, left) > 0
+
     there = world.tasks_on(machine)
-    return all(starts_again(world.jobs[task.job]) for task in there) if there else single
+    if not there:
+        return single
+    return all(
+        starts_again(world.jobs[task.job]) or (single and makes_room(task)) for task in there
+    )
+
+
+def _kind(job: PlainJob) -> tuple[object, ...]:
+    """What the job asks machines for."""
+    return (needed(job), job.job.spread, tuple(job.demand), frozenset(needed_by(job.job)))
 
 
 def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservation | None:
@@ -190,17 +208,40 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not line:
             world.first = None
             return
-        first = min(line)[2]
+        line.sort()
+        first = line[0][2]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
             world.first, world.first_since, world.first_held = first, world.now, held
             world.vain = False
         if world.now - world.first_since < after:
             return
-        if not _reserve(world, first, order):
-            if world.floors:
-                world.first_since, world.vain = world.now, True
+        if not world.floors:
+            if not _reserve(world, first, order):
+                return
+        elif _reserve(world, first, order):
+            pass
+        elif _reserve_behind(world, [seq for *_, seq in line], order):
+            world.first = None  # begins anew
+        else:
+            world.first_since, world.vain = world.now, True
             return
+
+
+def _reserve_behind(world: World, line: list[int], order: Mapping[int, float]) -> bool:
+    """Reserve for the first one behind the first in line for whom there are machines. Of those that
+    are alike one is asked, and of so many kinds."""
+    kinds = [_kind(world.jobs[line[0]])]
+    for seq in line[1:]:
+        kind = _kind(world.jobs[seq])
+        if kind in kinds:
+            continue
+        if _reserve(world, seq, order):
+            return True
+        if len(kinds) == KINDS:
+            return False
+        kinds.append(kind)
+    return False
 
 
 def _reserve(world: World, seq: int, order: Mapping[int, float]) -> bool:
