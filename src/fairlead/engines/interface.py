@@ -7,7 +7,7 @@ journal holds it. Until then the engine repeats it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -278,6 +278,6 @@ class FindsFaults(Protocol):
 class LimitsOutputs(Protocol):
     """An engine that can cut the outputs of attempts that run."""
 
-    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
-        """Where more than so many bytes are kept of what these attempts wrote so far, nothing more
-        of them is, but for a line that says so. They run on, and hear nothing of it."""
+    def limit_outputs(self, most: Mapping[str, int]) -> None:
+        """Where more than so many bytes are kept of what a tenant's attempts that run wrote,
+        nothing more is, but for a line that says so. They run on, and hear nothing of it."""

@@ -100,12 +100,12 @@ def test_outputs_of_attempts_that_run_are_cut_together(bed: LocalBed) -> None:
     loud, other = [Attempt(1, task, 1) for task in range(3)], Attempt(2, 0, 1)
     flood = f"while sleep 0.01; do head -c {UNSEEN // 8} /dev/zero; done"
     engine.launch([assign(one, flood) for one in loud])
-    engine.launch([assign(other, "echo heard; exec sleep 1000")])
+    engine.launch([replace(assign(other, "echo heard; exec sleep 1000"), tenant="another")])
     started(bed, engine, *loud)
     collect(bed, engine, lambda _: size(bed) > 2 * UNSEEN)
-    engine.limit_outputs(loud, 100 * UNSEEN)
+    engine.limit_outputs({"the tenant": 100 * UNSEEN, "another": 100})
     assert not list((bed.state / "local" / "live").glob("*.cut"))
-    engine.limit_outputs(loud, UNSEEN)
+    engine.limit_outputs({"the tenant": UNSEEN})
     most = size(bed) + len(loud) * (UNSEEN + UNSEEN // 8)  # until each looks again
 
     def cut(one: Attempt) -> bool:

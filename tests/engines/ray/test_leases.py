@@ -306,7 +306,7 @@ def test_what_a_call_and_a_command_write_is_cut_together(caller: Caller) -> None
             sys.stdout.write("x" * (MIB // 16))
             time.sleep(0.01)
 
-    (call,) = caller.job(prints, cpu="0.5")
+    (call,) = caller.job(prints, tenant="tenant", cpu="0.5")
     command, engine = Attempt(99, 0, 1), caller.engine
     flood = f"while sleep 0.01; do head -c {MIB // 16} /dev/zero; done"
     engine.launch([assign(command, "head", flood, cpu="0.5")])
@@ -319,10 +319,10 @@ def test_what_a_call_and_a_command_write_is_cut_together(caller: Caller) -> None
         return b"is left out]" in engine.output(each, Stream.OUT, -100, 100).data
 
     wait(caller.bed, lambda: min(sizes()) > 2 * MIB)
-    engine.limit_outputs(both, 1000 * MIB)
+    engine.limit_outputs({"tenant": 1000 * MIB, "another": 0})
     wait(caller.bed, lambda: min(sizes()) > 4 * MIB)
     assert not any(map(cut, both))
-    engine.limit_outputs(both, 4 * MIB)
+    engine.limit_outputs({"tenant": 4 * MIB})
     wait(caller.bed, lambda: all(map(cut, both)))
     kept = sizes()
     engine.cancel(both)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -11,6 +13,7 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state import book
 from fairlead.scheduling.transitions import TaskState
+from fairlead.service.loop import dispatch
 from fairlead.service.records import fold_ends
 from fairlead.service.records.dump import load, take
 from fairlead.service.records.people import KeyTotals
@@ -461,6 +464,34 @@ def test_outputs_of_a_tenants_unfinished_jobs_have_so_many_bytes() -> None:
     stage.submit(job("quiet", tenant="quiet", demand={"cpu": 2}))
     stage.settle(10)
     assert (b"x" * 30, b"y" * 30) in [*stage.world.outputs.values()][2:]
+
+
+def test_an_engine_is_told_of_tenants_whose_outputs_may_be_full() -> None:
+    """A line a tenant, however many of its tasks run; they are not listed."""
+
+    class Told:
+        def limit_outputs(self, most: Mapping[str, int]) -> None:
+            told.append(most)
+
+    told: list[Mapping[str, int]] = []
+    fates = {"loud": [Fate(SECOND, out=b"x" * 30), *[Fate(100 * SECOND)] * 9]}
+    stage = Stage(settings=Settings(tenants=(Tenant("t"), Tenant("u"))), fates=fates)
+    stage.submit(job("loud", 10, tenant="t"))
+    stage.submit(job("other", tenant="u"))
+    stage.submit(job("alone"))
+    stage.settle(5)
+    records = stage.service.records
+    assert records.running["t"] >= 3
+    assert records.running == Counter(
+        records.jobs[number].tenant
+        for machine in records.machines.values()
+        for number, _ in machine.held
+    )
+    assert load(take(records).encode()) == records
+    dispatch.limit_outputs(Told(), records, 100, 30)
+    assert told == [{"t": 70}]
+    dispatch.limit_outputs(Told(), records, 100_000, 30)
+    assert len(told) == 1
 
 
 def test_what_is_said_of_the_ends_of_a_tenants_unfinished_tasks_has_so_many_bytes(

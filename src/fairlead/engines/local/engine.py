@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fairlead.engines.interface import (
@@ -340,14 +340,17 @@ class LocalEngine:
         spawner.remove(attempts)
         self._flush(spawner)
 
-    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
-        known = (self._supervisor.tasks.get(attempt) for attempt in attempts)
-        tasks = [task for task in known if task is not None]
-        if sum(self._records.written(task.attempt) for task in tasks) > most:
-            for task in tasks:
-                if task.phase is Phase.RUNNING and not task.cut:
-                    task.cut = True
-                    self._records.cut(task.attempt)
+    def limit_outputs(self, most: Mapping[str, int]) -> None:
+        running: dict[str, list[Task]] = {tenant: [] for tenant in most}
+        for task in self._supervisor.tasks.values():
+            if task.assignment is not None and task.assignment.tenant in running:
+                running[task.assignment.tenant].append(task)
+        for tenant, tasks in running.items():
+            if sum(self._records.written(task.attempt) for task in tasks) > most[tenant]:
+                for task in tasks:
+                    if task.phase is Phase.RUNNING and not task.cut:
+                        task.cut = True
+                        self._records.cut(task.attempt)
 
     def close(self) -> None:
         """Let go of everything; tasks go on running."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -240,9 +240,9 @@ class RayEngine:
         self._pending.clear()
         self._call("turn", requests)  # waits: outputs are asked for in other ways
 
-    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
+    def limit_outputs(self, most: Mapping[str, int]) -> None:
         self._check()
-        self._send("limit_outputs", ([_key(attempt) for attempt in attempts], most))
+        self._send("limit_outputs", dict(most))
 
     def close(self) -> None:
         if self._pending and self._inbox is not None and not self._inbox.trouble:

@@ -140,8 +140,7 @@ class Server:
                 engine.forget([attempt_of(tree) for tree in request["attempts"]])
             case "limit_outputs":
                 if isinstance(engine, LimitsOutputs):
-                    attempts = [attempt_of(tree) for tree in request["attempts"]]
-                    engine.limit_outputs(attempts, request["most"])
+                    engine.limit_outputs(request["most"])
             case method:
                 raise EngineError(f"the engine's driver knows no {method!r}")
 

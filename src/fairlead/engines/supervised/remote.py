@@ -127,8 +127,8 @@ class RemoteEngine:
     def forget(self, attempts: Sequence[Attempt]) -> None:
         self._attempts("forget", attempts)
 
-    def limit_outputs(self, attempts: Sequence[Attempt], most: int) -> None:
-        self._attempts("limit_outputs", attempts, most=most)
+    def limit_outputs(self, most: Mapping[str, int]) -> None:
+        self._check_reconciled().send({"method": "limit_outputs", "most": dict(most)})
 
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         child = self._ready()
@@ -156,9 +156,9 @@ class RemoteEngine:
                 logger.warning("the engine's driver did not close: %s", child.why)
         child.leave(2.0 if child.ready.is_set() else 0.0)
 
-    def _attempts(self, method: str, attempts: Sequence[Attempt], **more: int) -> None:
+    def _attempts(self, method: str, attempts: Sequence[Attempt]) -> None:
         trees = [plain_attempt(attempt) for attempt in attempts]
-        self._check_reconciled().send({"method": method, "attempts": trees, **more})
+        self._check_reconciled().send({"method": method, "attempts": trees})
 
     def _check_reconciled(self) -> Child:
         child = self._ready()

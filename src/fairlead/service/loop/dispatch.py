@@ -122,12 +122,10 @@ def resume(engine: Engine, records: Records, most: int) -> list[Attempt]:
 def limit_outputs(engine: LimitsOutputs, records: Records, most: int, kept: int) -> None:
     """Has the outputs of what runs cut where those of a tenant's unfinished jobs are more than so
     many bytes. `kept`: of one attempt at most. Raises EngineError."""
-    running: dict[str, list[Attempt]] = {}
-    for machine in records.machines.values():
-        for (job, task), number in machine.held.items():
-            attempts = running.setdefault(records.jobs[job].tenant, [])
-            attempts.append(Attempt(job, task, number))
-    for tenant, attempts in running.items():
+    rooms: dict[str, int] = {}
+    for tenant, running in records.running.items():
         has = room(records, tenant, most)
-        if len(attempts) * kept > has:  # else they cannot have written as much
-            engine.limit_outputs(attempts, has)
+        if running * kept > has:  # else they cannot have written as much
+            rooms[tenant] = has
+    if rooms:
+        engine.limit_outputs(rooms)

@@ -73,6 +73,7 @@ class Records:
     keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)
     key_totals: dict[str | None, KeyTotals] = field(default_factory=dict)  # by tenant
     totals: dict[str, Totals] = field(default_factory=dict)
+    running: dict[str, int] = field(default_factory=dict)  # tasks on machines, by tenants with any
     away: dict[int, int] = field(default_factory=dict)
     machine_names: list[str] = field(default_factory=list)  # as the table numbers them
     machine_numbers: dict[str, int] = field(default_factory=dict)

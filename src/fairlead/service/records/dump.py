@@ -108,6 +108,7 @@ def take(records: Records) -> RecordsDump:
         tokens=dict(records.tokens),
         keys=dict(records.keys),
         totals={name: replace(each) for name, each in records.totals.items()},
+        running=dict(records.running),
         away=dict(records.away),
         machine_names=list(records.machine_names),
         machine_numbers={},
@@ -181,6 +182,8 @@ def _load(data: bytes) -> Records:
             totals.bytes += job.bytes
             totals.ends += job.ends
             totals.output += job.output
+            if job.held:
+                records.running[job.tenant] = records.running.get(job.tenant, 0) + job.held
     for number in records.over:
         job = records.jobs[number]
         kept = records.kept.setdefault(job.job.tenant, Kept())

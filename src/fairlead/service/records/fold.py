@@ -11,7 +11,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.scheduling import events
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.transitions import ILLEGAL, TaskChange, TaskState, task_table
+from fairlead.scheduling.transitions import HELD, ILLEGAL, TaskChange, TaskState, task_table
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
 from fairlead.service.records import fold_ends as ends
 from fairlead.service.records import fold_machines as machines
@@ -281,6 +281,13 @@ def _move(records: Records, job: JobRecord, row: int, change: TaskChange) -> Non
     records.table.state[row] = after
     job.counts[before] -= 1
     job.counts[after] += 1
+    more = (after in HELD) - (before in HELD)
+    if more:
+        running = records.running.get(job.tenant, 0) + more
+        if running:
+            records.running[job.tenant] = running
+        else:
+            del records.running[job.tenant]
 
 
 def _job(records: Records, body: Body) -> JobRecord:

@@ -6,7 +6,7 @@ Nothing here asks Ray or reads a clock; whoever calls holds the launcher's lock.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from fairlead.engines.ray.launcher.verdict import Key, Tree
@@ -64,6 +64,7 @@ class Book:
         self.calls: dict[int, Tree] = {}
         self.kept: dict[str, Any] = {}
         self._jobs: dict[int, int] = {}  # attempts of each that are known
+        self._written: dict[str, int] = {}  # bytes of attempts that are not put away, by tenant
 
     def learn(self, batch: list[Tree], calls: dict[int, str]) -> list[int]:
         """Takes in calls; the jobs in the batch whose calls are not known."""
@@ -100,6 +101,19 @@ class Book:
         self._jobs[attempt.key[0]] = self._jobs.get(attempt.key[0], 0) + 1
         return attempt
 
+    def note_written(self, attempt: KnownAttempt, kept: int) -> None:
+        """So many bytes are kept of what it wrote."""
+        tenant = attempt.spec["tenant"]
+        self._written[tenant] = self._written.get(tenant, 0) + kept - attempt.written
+        attempt.written = kept
+
+    def limit_outputs(self, most: Mapping[str, int]) -> None:
+        """Has no more kept of what attempts of a tenant write, where there is more of them."""
+        over = {tenant for tenant, room in most.items() if self._written.get(tenant, 0) > room}
+        for attempt in self.attempts.values() if over else ():
+            if attempt.spec.get("tenant") in over:
+                attempt.cut = True
+
     def report(self, attempt: KnownAttempt, tree: Tree) -> None:
         """Tells of the attempt until that is acknowledged."""
         kind = "started" if tree["is"] == "started" else "end"
@@ -133,6 +147,10 @@ class Book:
         self.reports.pop((key, "started"), None)
         if attempt is None:
             return
+        if attempt.written:
+            self.note_written(attempt, 0)
+            if not self._written[attempt.spec["tenant"]]:
+                del self._written[attempt.spec["tenant"]]
         if attempt.result is None:
             self.fewer(key[0])
             return

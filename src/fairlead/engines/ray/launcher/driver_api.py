@@ -85,8 +85,8 @@ class DriverApi:
     @in_group(DRIVE)
     def turn(self, epoch: int, requests: list[tuple[str, Any]]) -> list[int]:
         """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
-        by key and kind), ("cancel", keys), ("forget", keys), ("limit_outputs", (keys, most)). The
-        jobs whose calls are not known: their batch was not launched then."""
+        by key and kind), ("cancel", keys), ("forget", keys), ("limit_outputs", bytes by tenant).
+        The jobs whose calls are not known: their batch was not launched then."""
         missing: list[int] = []
         with self._lock:
             self._check(epoch)
@@ -101,7 +101,7 @@ class DriverApi:
                     case "forget":
                         self._forget(about)
                     case "limit_outputs":
-                        self._limit_outputs(*about)
+                        self._book.limit_outputs(about)
             self._tell()
         return missing
 
@@ -162,13 +162,6 @@ class DriverApi:
             self._book.free(job)
         for node, there in sorted(places.items()):
             self._pins.on(node, remove).remote(self._service, there)
-
-    def _limit_outputs(self, keys: list[Key], most: int) -> None:
-        """Has no more kept of what these attempts write, where there is more than that of them."""
-        known = [each for key in keys if (each := self._book.attempts.get(key)) is not None]
-        if sum(each.written for each in known) > most:
-            for each in known:
-                each.cut = True
 
     @in_group(DRIVE)
     def reconcile(self, epoch: int, batch: list[Tree], sure: bool, owner: int) -> Tree:

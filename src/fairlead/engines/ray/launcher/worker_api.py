@@ -30,7 +30,7 @@ class WorkerApi:
             attempt = self._book.attempts.get(key)
             if attempt is None:
                 return False
-            attempt.written = kept
+            self._book.note_written(attempt, kept)
             return attempt.cut
 
     def function(self, job: int) -> str:
