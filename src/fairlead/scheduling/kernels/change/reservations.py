@@ -20,7 +20,7 @@ import numpy as np
 
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import expected_room, makes_room, missing, would_fit
-from fairlead.scheduling.kernels.change.counts import unreserve
+from fairlead.scheduling.kernels.change.counts import mark_room_grew, unreserve
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms, within_caps
@@ -109,6 +109,7 @@ def reserve(s: Handle, j: int) -> bool:
     for m in range(machines if job.kept > 0 else 0):
         if s.machine[m].reserved == j:
             s.machine[m].kept = 0  # it belongs to what is reserved now
+            mark_room_grew(s, m)  # others may pass where that is to start later
     s.tenant[job.tenant].kept -= job.kept
     job.kept = 0
     while room < wanted:
