@@ -103,6 +103,22 @@ def missing(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     )
 
 
+def misses(world: World, job: PlainJob, machine: PlainMachine) -> list[int]:
+    """The resources of which a task of the job finds too little free on the machine."""
+    left, found = room(world, machine), []
+    for r, need in enumerate(job.demand):
+        unit = world.measures[r].piece
+        if not unit:
+            most = left.free[r]
+        elif need <= unit:
+            most = max(left.pieces[r], default=0)
+        else:
+            most = unit * sum(free == unit for free in left.pieces[r])
+        if need > max(most, 0):
+            found.append(r)
+    return found
+
+
 def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[int, float]) -> bool:
     """Has nobody of a higher level a task on the machine that is too small to make room alone? What
     ends there is then somebody else's to start again, or, of a single task, the job's own, or it
@@ -117,16 +133,18 @@ def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[in
             return False
         return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
 
-    def makes_room(task: PlainTask) -> bool:
-        own = any(t.job == job.seq for t in there if t is not task)
-        left = room(world, machine, [task])
-        return not (job.job.spread and own) and tasks_that_fit(world, job, left) > 0
+    def makes_room(other: PlainJob) -> bool:
+        if job.job.spread and any(t.job == job.seq for t in there):
+            return False
+        return all(other.demand[r] >= job.demand[r] for r in missed)
 
     there = world.tasks_on(machine)
+    missed = misses(world, job, machine)
     if not there:
         return single
     return all(
-        starts_again(world.jobs[task.job]) or (single and makes_room(task)) for task in there
+        starts_again(other) or (single and makes_room(other))
+        for other in (world.jobs[task.job] for task in there)
     )
 
 

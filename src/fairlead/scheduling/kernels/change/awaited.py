@@ -111,26 +111,13 @@ def missing(s: Handle, j: int, m: int) -> float:
 
 
 @inner
-def makes_room(s: Handle, j: int, m: int, t: int) -> bool:
-    """Does the end of task t alone make room on machine m for a task of job j?"""
-    task, job = s.task[t], s.job[j]
-    if job.spread and task.job != j and on_machine(s, j, m):
+def makes_room(s: Handle, j: int, m: int, k: int) -> bool:
+    """Does the end of a task of another job k on machine m alone make room for one of job j? It has
+    as much of each resource that job j misses; smaller tasks may take what is free meanwhile."""
+    if s.job[j].spread and on_machine(s, j, m):
         return False
     for r in range(s.demand.shape[1]):
-        need, unit, more = s.demand[j, r], s.unit[r], s.demand[task.job, r]
-        if need == 0:
-            continue
-        if unit == 0:
-            if need > s.free[m, r] + more:
-                return False
-            continue
-        whole, most = 0, 0
-        for p in range(s.column[r], s.column[r] + devices(s, m, r)):
-            left = s.piece[m, p]
-            if more > 0 and (task.pieces >> np.uint64(p)) & ONE:
-                left += min(more, unit)
-            whole += left == unit
-            most = max(most, left)
-        if need > (whole * unit if whole > 0 else most):
+        need = s.demand[j, r]
+        if need > s.room[m, r] and need > s.demand[k, r]:
             return False
     return True

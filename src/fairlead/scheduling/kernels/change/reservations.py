@@ -62,7 +62,7 @@ def _is_left_out(s: Handle, j: int, m: int, wanted: int, own: int) -> bool:
     while t >= 0:
         k = int64(s.task[t].job)
         again = wanted == 1 if k == j else _starts_again(s, k, m, j)
-        if not again and (wanted > 1 or not makes_room(s, j, m, t)):
+        if not again and (wanted > 1 or not makes_room(s, j, m, k)):
             return False
         t = int64(s.task[t].machine_next)
     return bool(machine.tasks > 0)
