@@ -47,15 +47,18 @@ def active_tenants(world: World, active: set[int]) -> set[str]:
     return {t.name for j in world.jobs if j.seq in active for t in world.ancestors(j)}
 
 
-def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
-    """The level of every active job, rounded once; what is idle is counted in whole units."""
+def levels(
+    world: World, scales: Mapping[int, float], more: Mapping[int, int] | None = None
+) -> dict[int, float]:
+    """The level of every active job, did some hold so many tasks `more`, rounded once; what is
+    idle is counted in whole units."""
     rational = {seq: Fraction(scale) for seq, scale in scales.items()}
 
     def counted(job: PlainJob, tasks: int) -> Fraction:
         scale = scales[job.seq]
         return Fraction(tasks * (round(SHARE / scale) if scale > 0 else 0), SHARE)
 
-    found = exact_levels(world, rational, counted)
+    found = exact_levels(world, rational, counted, more)
     return {seq: float(level) for seq, level in found.items()}
 
 
@@ -84,9 +87,10 @@ def exact_levels(
     world: World,
     scales: Mapping[int, Fraction],
     counted: Callable[[PlainJob, int], Fraction] | None = None,
+    more: Mapping[int, int] | None = None,
 ) -> dict[int, Fraction]:
     """The same in fractions. `counted`: what so many tasks of a job count in what is idle; their
-    share unless told."""
+    share unless told. `more`: so many tasks more than it does each of these active jobs holds."""
     active = active_jobs(world, scales)
     busy = active_tenants(world, active)
 
@@ -98,8 +102,11 @@ def exact_levels(
     idle: dict[str, Fraction] = {}
     children: dict[str, list[Child]] = {}
 
+    def held_by(job: PlainJob) -> int:
+        return len(world.tasks_of(job)) + (more or {}).get(job.seq, 0)
+
     def of_job(job: PlainJob) -> Child:
-        held = len(world.tasks_of(job))
+        held = held_by(job)
         return Child(Fraction(1), share(job, held), share(job, first_tasks(job, held)))
 
     def of_tenant(name: str) -> Child:
@@ -124,7 +131,7 @@ def exact_levels(
     for job in world.jobs:
         if job.seq not in active:
             continue
-        level = share(job, len(world.tasks_of(job)))
+        level = share(job, held_by(job))
         for tenant in world.ancestors(job):
             beside = children[tenant.name]
             if world.filling and len(beside) > 1:

@@ -117,6 +117,7 @@ class World:
     advice: list[Told] = field(default_factory=list)
     last_rank: int = 0  # after all that the advice says
     reserved: dict[int, Reservation] = field(default_factory=dict)  # by job
+    kept: dict[int, list[int]] = field(default_factory=dict)  # machines, by the gang they wait for
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0

@@ -46,6 +46,7 @@ def switched(reference: Decider, case: Case) -> Decider:
     """The reference as it goes on: the same world, nothing reserved, nobody first in line."""
     world = reference.world
     world.reserved.clear()
+    world.kept.clear()
     world.due.clear()
     world.first = None
     world.filling = case.filling

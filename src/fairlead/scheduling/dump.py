@@ -27,7 +27,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.kernels.change.counts import plant
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
-from fairlead.scheduling.kernels.memory.tables import ROWS, TABLES
+from fairlead.scheduling.kernels.memory.tables import NONE, ROWS, TABLES
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.preemption.rule import Memory
 from fairlead.scheduling.state.ids import Ids, Unit
@@ -179,6 +179,8 @@ def load(data: bytes, core: Core | None = None) -> Core:
         if "job.turn" not in columns:
             state.job["turn"] = state.job["seq"]
             state.header["turns"] = state.header["job_seq"]
+        if "job.gang_next" not in columns:
+            _list_gangs(state)
         if "node.team" not in columns or "job.whole" not in columns:
             plant(state.handle)  # an older version had one trie of all tenants, and no stakes
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -281,6 +283,16 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
     for name, like in SCRATCH.items():
         fresh = getattr(state, name)
         setattr(state, name, np.zeros((len(getattr(state, like)), *fresh.shape[1:]), fresh.dtype))
+
+
+def _list_gangs(state: State) -> None:
+    """An older version had no list of the active gangs."""
+    job = state.job
+    active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1) & (job["gang"] > 1))
+    job["gang_next"] = job["gang_before"] = NONE
+    job["gang_next"][active[:-1]] = active[1:]
+    job["gang_before"][active[1:]] = active[:-1]
+    state.header["gangs"] = active[0] if len(active) else NONE
 
 
 # Names

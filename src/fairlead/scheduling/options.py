@@ -23,8 +23,8 @@ class Options:
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
     `filling`: a tenant's jobs count as far as filling goes, and its first tasks together. Nobody
     chooses otherwise: it is False of what was decided by an older version, and stands for all its
-    rules: jobs took no turns, and machines were reserved where only tasks of jobs that come first
-    were, too.
+    rules: jobs took no turns, machines were reserved where only tasks of jobs that come first
+    were, too, and gangs kept no room.
     """
 
     reserve_after: int | None = 60 * MICROSECONDS

@@ -96,7 +96,10 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
         pledge(state.handle, m, int(machines["reserved"][m]))  # so that it can be released
         release(state.handle, m)
     machines["reserved"] = NONE
+    machines["kept"] = 0
     state.job["reserved"][jobs] = 0
+    state.job["kept"][jobs] = 0
+    state.tenant["kept"] = 0
     state.job["due"][jobs] = 0
     header = state.header[0]
     header["due"] = header["hopeless"] = 0

@@ -221,6 +221,11 @@ def a_count_of_reserved_machines(core: Core) -> None:
     core.state.job[job_named(core, "large")]["reserved"] += 1
 
 
+@fault(invariants.jobs)
+def a_count_of_machines_whose_room_is_kept(core: Core) -> None:
+    core.state.job[job_named(core, "large")]["kept"] += 1
+
+
 @fault(invariants.shares)
 def a_share(core: Core) -> None:
     core.state.job[job_named(core, "zoned")]["mu"] += 0.5
@@ -352,6 +357,16 @@ def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
 @fault(search_invariants.reservations)
 def a_count_of_reservations(core: Core) -> None:
     core.state.header[0]["reservations"] += 1
+
+
+@fault(search_invariants.reservations)
+def what_a_tenants_gangs_keep(core: Core) -> None:
+    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["kept"] += 1
+
+
+@fault(search_invariants.reservations)
+def a_list_of_gangs(core: Core) -> None:
+    core.state.header[0]["gangs"] = job_named(core, "capped")
 
 
 @pytest.mark.parametrize("name", FAULTS)

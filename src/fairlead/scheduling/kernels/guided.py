@@ -18,6 +18,7 @@ import numpy as np
 
 from fairlead.compiling import inner, long_kernel, small
 from fairlead.scheduling.kernels.change.counts import update_job
+from fairlead.scheduling.kernels.change.keeping import keep
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     begin,
@@ -173,6 +174,8 @@ def decide_guided(s: Handle, rule: Any) -> int:
         if full != NOT_FULL:
             return full
         m = machine[j]
+        if keep(s, j, m):
+            continue
         everywhere = _everywhere(s, j)
         liked = False
         for launched in range(tasks):

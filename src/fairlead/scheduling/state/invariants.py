@@ -238,6 +238,9 @@ def jobs(state: State) -> Iterator[str]:
         reserved = int(((machine["reserved"] == j) & (machine["pledged"] == 0)).sum())
         if job["reserved"] != reserved:
             yield f"{reserved} machines are reserved for job {j}, not {job['reserved']}"
+        kept = int(((machine["reserved"] == j) & (machine["kept"] == 1)).sum())
+        if job["kept"] != kept:
+            yield f"the room of {kept} machines is kept for job {j}, not of {job['kept']}"
 
 
 def shares(state: State) -> Iterator[str]:

@@ -232,6 +232,18 @@ def reservations(state: State) -> Iterator[str]:
         yield f"{count} machines are reserved, not {state.header[0]['reservations']}"
     if state.header[0]["changed"] != (state.machine["changed"] == 1).sum():
         yield f"{state.header[0]['changed']} machines are said to be changed: others are"
+    gangs: list[int] = []
+    j = int(state.header[0]["gangs"])
+    while j != NONE and len(gangs) <= len(state.job):
+        gangs.append(j)
+        j = int(state.job[j]["gang_next"])
+    job = state.job[: int(state.header[0]["jobs"])]
+    active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1) & (job["gang"] > 1))
+    if sorted(gangs) != active.tolist():
+        yield f"the active gangs are said to be {gangs}, and are {active.tolist()}"
+    kept = np.bincount(job["tenant"], job["kept"] * job["used"], len(state.tenant))
+    for t in np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["kept"] != kept)).tolist():
+        yield f"the room of {int(kept[t])} machines is kept for tenant {t}"
     for j in np.unique(owners[owners != NONE]).tolist():
         if not state.job[j]["used"]:
             yield f"machines are reserved for job slot {j}, which nobody uses"

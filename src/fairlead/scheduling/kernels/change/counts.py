@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner, kernel
-from fairlead.scheduling.kernels.change.task_lists import unlink
+from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
@@ -122,10 +122,13 @@ def unreserve(s: Handle, j: int) -> None:
         machine = s.machine[m]
         if machine.reserved == j and not machine.pledged:
             machine.reserved = NONE
+            machine.kept = 0
             job.reserved -= 1
             w.reservations -= 1
             mark_room_grew(s, m)
     job.reserved = 0
+    s.tenant[job.tenant].kept -= job.kept
+    job.kept = 0
     w.hopeless = 0
     w.relook = 1
     if w.deciding:
@@ -183,11 +186,15 @@ def update_job(s: Handle, j: int) -> None:
         job.fresh = 1
         _enter(s, j)
         set_active(s, j, True)
+        if job.gang > 1:
+            enlist(s, j)
         if job.likes:
             ring_at(s, j)
     elif job.active and not active:
         _leave(s, j)
         set_active(s, j, False)
+        if job.gang > 1:
+            delist(s, j)
         if job.reserved > 0:
             unreserve(s, j)
     elif active:

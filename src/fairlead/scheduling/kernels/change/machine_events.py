@@ -72,6 +72,7 @@ def join(s: Handle) -> int:
     machine.dirty = 0
     machine.changed = 0
     machine.pledged = 0
+    machine.kept = 0
     machine.unset = 0
     machine.tasks = 0
     machine.first = NONE

@@ -133,7 +133,7 @@ class State:
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
         header = self.header[0]
-        lists = ("free_job", "free_tenant", "free_task", "free_node", "free_stake")
+        lists = ("free_job", "free_tenant", "free_task", "free_node", "free_stake", "gangs")
         for name in (*lists, "root", "first"):
             header[name] = NONE
         header["reserve_after"] = NEVER

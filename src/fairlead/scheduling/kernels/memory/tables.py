@@ -83,6 +83,7 @@ MACHINE = np.dtype(
         ("dirty", np.int8),  # room grew since the last decision: it is in `dirty`
         ("changed", np.int8),  # since it was last empty: only then may less than 0 be free
         ("pledged", np.int8),  # `reserved` is a pledge: nobody else may be placed, ever
+        ("kept", np.int8),  # `reserved` is room that a gang keeps which does not fit yet
         ("refused", np.int8),  # with the room in `before`, nobody could be placed (see `apart`)
         ("unset", np.int8),  # its room changed, and the sets of machines do not say so yet
         ("tasks", np.int32),  # how many are on it
@@ -116,6 +117,9 @@ JOB = np.dtype(
         ("reserved", np.int32),  # how many machines are reserved for it
         ("whole", np.int32),  # its stakes: all that it holds
         ("beyond", np.int32),  # and what it holds beyond its first tasks
+        ("kept", np.int32),  # of these, whose room it keeps
+        ("gang_next", np.int32),  # in the list of active gangs
+        ("gang_before", np.int32),
         ("seq", np.int64),
         ("gang", np.int64),
         ("total", np.int64),
@@ -140,9 +144,13 @@ JOB = np.dtype(
     align=True,
 )
 
+GANG_LIST = ("gang_next", "gang_before")
+
 BLANK_JOB = np.zeros(1, JOB)
 """A job that nothing was said of yet."""
 for _name in ("first_task", "queue_first", "queue_last", "leaf", "total", "whole", "beyond"):
+    BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
+for _name in GANG_LIST:
     BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
 BLANK_JOB["gang"] = 1
 
@@ -163,6 +171,7 @@ TENANT = np.dtype(
         ("beyond", np.int32),
         ("jobs", np.int32),  # active jobs, its own
         ("children", np.int32),  # active children
+        ("kept", np.int32),  # how many machines its own jobs keep the room of
         ("seq", np.int64),
         ("held", np.int64),  # by all below it, in units of 1 / SHARE
         ("moving", np.int64),  # by its active jobs and active children
@@ -328,6 +337,7 @@ HEADER = np.dtype(
         ("hopeless", np.int64),  # nothing could be reserved, and nothing changed since: no alarm
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
+        ("gangs", np.int64),  # the first in the list of active gangs, NONE
         ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
         ("tight", np.int64),  # the rule is tight (placement.registry.Placement)

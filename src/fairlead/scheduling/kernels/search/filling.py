@@ -70,6 +70,26 @@ def nearly_filled(s: Handle, t: int, y: float) -> float:
 
 
 @inner
+def counted(
+    held: tuple[float, float],
+    first: tuple[float, float],
+    part: tuple[float, float],
+) -> tuple[float, float]:
+    """What an active child counts that holds so much, of this so much first, where its part is
+    that."""
+    without = _lesser(held, part)
+    within = _lesser(held, add(first[0], first[1], part[0], part[1]))
+    one, one_low = multiply(without[0], without[1], STRICT, 0.0)
+    most, most_low = multiply(within[0], within[1], MOSTLY, 0.0)
+    return add(one, one_low, most, most_low)
+
+
+@inner
+def _lesser(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    return a if a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]) else b
+
+
+@inner
 def _put(
     s: Handle,
     t: int,
@@ -127,6 +147,32 @@ def stake_job(s: Handle, j: int) -> None:
 
 
 @inner
+def holds(s: Handle, t: int) -> tuple[float, float]:
+    """What an active tenant holds, with all below it."""
+    at = s.tenant[t]
+    whole, low = idle(at)
+    if at.stakes >= 0:
+        top = s.stake[at.stakes]
+        sums, sums_low = multiply(top.firsts, top.firsts_low, MOSTLY, 0.0)
+        whole, low = add(whole, low, sums, sums_low)
+        whole, low = add(whole, low, top.amounts, top.amounts_low)
+    return whole, low
+
+
+@inner
+def first_of(s: Handle, t: int, least: float, low: float) -> tuple[float, float]:
+    """The first tasks of an active tenant: what is idle, and the most of a child, so much at
+    least."""
+    at = s.tenant[t]
+    if at.stakes >= 0:
+        top = s.stake[at.stakes]
+        if top.most > least or (top.most == least and top.most_low > low):
+            least, low = top.most, top.most_low
+    first, first_low = idle(at)
+    return add(first, first_low, least, low)
+
+
+@inner
 def stake_tenant(s: Handle, t: int) -> None:
     """After what a tenant has changed, or its weight: what it counts at its parent, and so on."""
     if not _filled_at_all(s):
@@ -136,14 +182,7 @@ def stake_tenant(s: Handle, t: int) -> None:
         weight, none = (float(at.weight), float(at.weight_low)), (0.0, 0.0)
         whole, first = none, none
         if at.jobs + at.children > 0:
-            whole = idle(at)
-            first = whole
-            if at.stakes >= 0:
-                top = s.stake[at.stakes]
-                sums = multiply(top.firsts, top.firsts_low, MOSTLY, 0.0)
-                whole = add(whole[0], whole[1], sums[0], sums[1])
-                whole = add(whole[0], whole[1], top.amounts, top.amounts_low)
-                first = add(first[0], first[1], top.most, top.most_low)
+            whole, first = holds(s, t), first_of(s, t, 0.0, 0.0)
         more = add(whole[0], whole[1], -first[0], -first[1])
         if more[0] < TRIFLE * whole[0]:
             more = none

@@ -23,8 +23,16 @@ import numpy as np
 
 from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, int64
+from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
-from fairlead.scheduling.kernels.search.filling import filled, idle, nearly_filled
+from fairlead.scheduling.kernels.search.filling import (
+    counted,
+    filled,
+    first_of,
+    holds,
+    idle,
+    nearly_filled,
+)
 
 UNDER = 1 - 2.0**-32
 """What doubles say is off by a few roundings for each tenant above and each child that is added
@@ -52,6 +60,40 @@ def level_now(s: Handle, j: int) -> float:
         at.level = level(s, j)
         at.of_held, at.of_scale, at.known = job.held, job.scale, now
     return float(at.level)
+
+
+@inner
+def level_with(s: Handle, j: int, more: int) -> float:
+    """The level of an active job, did it hold so many tasks more, where tenants are filled: its own
+    stake, and those of the tenants above it, are larger by that than they stand."""
+    job = s.job[j]
+    if s.header[0].fifo:
+        return float(job.mu)
+    held = divide(np.float64(job.held), 0.0, job.scale, 0.0)
+    first = divide(np.float64(min(job.held, job.gang)), 0.0, job.scale, 0.0)
+    tasks = int64(job.held + more)
+    kept = divide(np.float64(more), 0.0, job.scale, 0.0)
+    then = divide(np.float64(tasks), 0.0, job.scale, 0.0)
+    first_then = divide(np.float64(min(tasks, job.gang)), 0.0, job.scale, 0.0)
+    high, low = then
+    weight = (1.0, 0.0)
+    t = NONE if s.tenant[job.tenant].single else int64(job.tenant)
+    while t >= 0:
+        at = s.tenant[t]
+        part = multiply(high, low, weight[0], weight[1])
+        apart = (0.0, 0.0)
+        if at.jobs + at.children > 1:
+            so, now = counted(then, first_then, part), counted(held, first, part)
+            apart = add(so[0], so[1], -now[0], -now[1])
+        high, low = rise_exactly(s, t, high, low)
+        weight = (float(at.weight), float(at.weight_low))
+        apart = divide(apart[0], apart[1], weight[0], weight[1])
+        high, low = add(high, low, apart[0], apart[1])
+        held, first = holds(s, t), first_of(s, t, 0.0, 0.0)
+        then = add(held[0], held[1], kept[0], kept[1])
+        first_then = first_of(s, t, first_then[0], first_then[1])
+        t = int64(at.parent)
+    return float(high)
 
 
 @inner

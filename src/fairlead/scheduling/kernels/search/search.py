@@ -159,7 +159,7 @@ def _least(s: Handle, m: int) -> int:
             if its > bound or (its == bound and leaf.turn >= bound_turn):
                 continue
             if not somewhere:
-                may = s.job[j].reserved == 0 and within_caps(s, j, at_once(s, j))
+                may = s.job[j].reserved == s.job[j].kept and within_caps(s, j, at_once(s, j))
             elif leaf.plain and not reserved:
                 may = True  # the walk asked for its terms, its room and its limits
             else:
