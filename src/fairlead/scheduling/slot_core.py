@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from fairlead.scheduling.kernels.alarms import wake
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Records, State
-from fairlead.scheduling.kernels.memory.tables import NEVER, DecisionCode, Full
+from fairlead.scheduling.kernels.memory.tables import NEVER
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import find
 from fairlead.scheduling.preemption.adapter import Stopping

@@ -8,16 +8,9 @@ from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, freshen, update_job
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.task_lists import free_task
+from fairlead.scheduling.kernels.memory.codes import Full, TrailCode
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, Words, int64
-from fairlead.scheduling.kernels.memory.tables import (
-    BLANK_JOB,
-    BLANK_TENANT,
-    MANY,
-    NONE,
-    UNLIMITED,
-    Full,
-    TrailCode,
-)
+from fairlead.scheduling.kernels.memory.tables import BLANK_JOB, BLANK_TENANT, MANY, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, record
 from fairlead.scheduling.kernels.search.filling import stake_tenant
 from fairlead.scheduling.kernels.search.tenants import hold, lift_tenant, reweigh, settle

@@ -20,14 +20,9 @@ from fairlead.scheduling.kernels.change.counts import (
 )
 from fairlead.scheduling.kernels.change.reservations import check_reservation
 from fairlead.scheduling.kernels.change.task_lists import free_task, queue
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, TrailCode
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import (
-    NEVER,
-    NONE,
-    UNLIMITED,
-    DecisionCode,
-    TrailCode,
-)
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, record, write_decision
 from fairlead.scheduling.kernels.room.places import ONE, UP, replant
 from fairlead.scheduling.kernels.room.rooms import fill, measure

@@ -18,6 +18,7 @@ from numba.experimental import structref
 
 from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.memory.briefs import briefs_of
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.records import RecordType, define_boxing, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (
@@ -36,7 +37,6 @@ from fairlead.scheduling.kernels.memory.tables import (
     UPS,
     WORD,
     WORDS,
-    Full,
 )
 from fairlead.scheduling.transitions import HELD, MachineState
 
