@@ -181,7 +181,7 @@ def load(data: bytes, core: Core | None = None) -> Core:
             state.header["turns"] = state.header["job_seq"]
         if "job.gang_next" not in columns:
             _list_gangs(state)
-        if "node.team" not in columns or "job.whole" not in columns:
+        if "node.team" not in columns or "tenant.levels" not in columns:
             plant(state.handle)  # an older version had one trie of all tenants, and no stakes
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error

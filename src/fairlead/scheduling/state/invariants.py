@@ -28,7 +28,7 @@ from fairlead.scheduling.state.rows import (
     tenant_slots,
 )
 from fairlead.scheduling.state.search_invariants import search_structures
-from fairlead.scheduling.state.stake_invariants import weight_of
+from fairlead.scheduling.state.stake_invariants import levels_since, weight_of
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
 
 
@@ -301,7 +301,7 @@ def tenants(state: State) -> Iterator[str]:
         if busy[t] and not tenant["single"]:
             found["beside"] = weights + len(active)
             found["idle"] = (held[t] - moving) / SHARE
-        if tenant["leveled"] == state.header[0]["leveled"]:
+        if tenant["leveled"] >= levels_since(state, t):
             for each in (j for j in active if job[j]["held"] == 0):
                 found["nothing"] = float(levels_of(state.handle, np.array([each]))[0])
         for name, value in found.items():

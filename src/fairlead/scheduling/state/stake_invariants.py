@@ -33,6 +33,13 @@ class Child:
         return counted + strict * min(self.held, part)
 
 
+def levels_since(state: State, t: int) -> int:
+    """Since when levels below a tenant are as they are, by the header's `leveled`."""
+    while state.tenant[t]["parent"] >= 0:
+        t = int(state.tenant[t]["parent"])
+    return int(state.tenant[t]["levels"])
+
+
 Children = dict[int, list[Child]]
 
 
@@ -126,7 +133,7 @@ def stakes(state: State) -> Iterator[str]:
 
 def _kept(state: State, children: Children) -> Iterator[str]:
     """The levels that tenants keep are those of now."""
-    header, tenant = state.header[0], state.tenant
+    tenant = state.tenant
 
     def level(t: int, y: Fraction) -> Fraction:
         while t >= 0:
@@ -134,12 +141,13 @@ def _kept(state: State, children: Children) -> Iterator[str]:
         return y
 
     for t in children:
-        if tenant[t]["known"] == header["leveled"]:
+        since = levels_since(state, t)
+        if tenant[t]["known"] >= since:
             share = Fraction(int(tenant[t]["of_held"])) / Fraction(float(tenant[t]["of_scale"]))
             if float(level(t, share)) != tenant[t]["level"]:
                 yield f"tenant {t} keeps a level of {tenant[t]['level']} for a share of {share}"
         asked, bound = (float(tenant[t][name]) for name in ("asked", "bound"))
-        if tenant[t]["bounded"] == header["leveled"] and bound > level(t, Fraction(asked)):
+        if tenant[t]["bounded"] >= since and bound > level(t, Fraction(asked)):
             yield f"tenant {t} keeps a bound of {bound}, which is above a level"
 
 

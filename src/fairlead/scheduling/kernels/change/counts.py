@@ -79,6 +79,7 @@ def plant(s: Handle) -> None:
         tenant.root = NONE
         tenant.teams = NONE
         tenant.leaf = NONE
+        tenant.levels = w.leveled
         settle(s, t)
     stake_all(s)
     for j in range(w.jobs):

@@ -13,6 +13,7 @@ from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, Words
 from fairlead.scheduling.kernels.memory.tables import BLANK_JOB, BLANK_TENANT, MANY, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, record
 from fairlead.scheduling.kernels.search.filling import stake_tenant
+from fairlead.scheduling.kernels.search.levels import forget_levels
 from fairlead.scheduling.kernels.search.tenants import hold, lift_tenant, reweigh, settle
 
 OUT_FULL = int(Full.OUT)
@@ -82,7 +83,7 @@ def weigh(s: Handle, t: int, weight: float, low: float) -> None:
             stake_tenant(s, t)
         w.fell = 1
         w.relook = 1
-        w.leveled += 1
+        forget_levels(s, t)
         lift_tenant(s, t)
     record(s, WEIGHED, tenant.seq)
 

@@ -138,6 +138,8 @@ TENANT = np.dtype(
         ("weights_low", np.float64),
         ("beside", np.float64),  # `weights` and `jobs`
         ("idle", np.float64),  # the share of what is held and not moving
+        ("levels", np.int64),  # of one without a parent: the header's `leveled` when some level
+        # below it changed last; what follows is kept for as long as none does
         ("nothing", np.float64),  # the level of a job that holds nothing
         ("leveled", np.int64),  # the header's, when that was computed
         ("asked", np.float64),  # the height of which `bound` was asked last: many jobs tie
@@ -155,6 +157,8 @@ BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
 for _name in ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond"):
     BLANK_TENANT[_name] = NONE
+for _name in ("leveled", "bounded", "known"):
+    BLANK_TENANT[_name] = NONE  # nothing is kept yet
 
 TASK = np.dtype(
     [
@@ -198,11 +202,12 @@ STAKE = np.dtype(  # an entry of `search.stakes`; each number is a double and wh
         ("right", np.int32),
         ("parent", np.int32),
         ("rank", np.uint64),  # above those of lesser rank
-        *((name + low, np.float64) for name in ("key", "amount") for low in ("", "_low")),
-        *((name + low, np.float64) for name in ("weight", "first") for low in ("", "_low")),
-        # Of itself and all below it: sums, and the largest `first`.
-        *((name + low, np.float64) for name in ("amounts", "weights") for low in ("", "_low")),
-        *((name + low, np.float64) for name in ("firsts", "most") for low in ("", "_low")),
+        # `amounts`, `weights`, `firsts`: the sums of itself and all below it; `most`: the largest
+        # `first`. What a walk by doubles reads is together.
+        *((name, np.float64) for name in ("key", "amount", "weight", "amounts", "weights")),
+        *((name, np.float64) for name in ("key_low", "amount_low", "weight_low")),
+        *((name, np.float64) for name in ("amounts_low", "weights_low")),
+        *((name + low, np.float64) for name in ("first", "firsts", "most") for low in ("", "_low")),
     ],
     align=True,
 )

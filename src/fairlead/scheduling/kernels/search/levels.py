@@ -39,6 +39,22 @@ UNDER = 1 - 2.0**-32
 up: by less than this for up to a million of both, multiplied."""
 
 
+@small
+def top_of(s: Handle, t: int) -> int:
+    """The tenant above all of tenant t's: levels below it depend on what is there alone."""
+    while s.tenant[t].parent >= 0:
+        t = int64(s.tenant[t].parent)
+    return t
+
+
+@small
+def forget_levels(s: Handle, t: int) -> None:
+    """Levels of the jobs of tenant t, and of others below its top, changed."""
+    w = s.header[0]
+    w.leveled += 1
+    s.tenant[top_of(s, t)].levels = w.leveled
+
+
 @kernel
 def level(s: Handle, j: int) -> float:
     """The level of an active job: the least comes first."""
@@ -53,12 +69,13 @@ def level(s: Handle, j: int) -> float:
 def level_now(s: Handle, j: int) -> float:
     """As `level`, within a decision: kept for the next one who holds alike."""
     job = s.job[j]
-    at, now = s.tenant[job.tenant], s.header[0].leveled
-    if at.single or s.header[0].fifo:
+    at, w = s.tenant[job.tenant], s.header[0]
+    if at.single or w.fifo:
         return float(job.mu)
-    if at.known != now or at.of_held != job.held or at.of_scale != job.scale:
+    kept = at.known >= s.tenant[top_of(s, int64(job.tenant))].levels
+    if not kept or at.of_held != job.held or at.of_scale != job.scale:
         at.level = level(s, j)
-        at.of_held, at.of_scale, at.known = job.held, job.scale, now
+        at.of_held, at.of_scale, at.known = job.held, job.scale, w.leveled
     return float(at.level)
 
 
@@ -148,20 +165,31 @@ def at_least(s: Handle, t: int, x: float) -> float:
     w = s.header[0]
     if t < 0 or w.fifo or s.tenant[t].single:
         return x
+    at, since = s.tenant[t], s.tenant[top_of(s, t)].levels
     if x == 0.0:
-        at = s.tenant[t]
-        if at.leveled != w.leveled:
+        if at.leveled < since:
             at.nothing = _rounded_once(s, t, 0.0, 0.0)
             at.leveled = w.leveled
         return float(at.nothing)
-    at = s.tenant[t]
-    if at.bounded != w.leveled or at.asked != x:
+    if at.bounded < since or at.asked != x:
         at.asked, at.bounded = x, w.leveled
         while t >= 0:
             x = rise(s, t, x)
             t = int64(s.tenant[t].parent)
         at.bound = x * UNDER
     return float(at.bound)
+
+
+@inner
+def at_most(s: Handle, t: int, x: float, most: float) -> float:
+    """As `at_least`, where it is no more than this; else anything that is more, and mostly what was
+    asked last tells, of a lesser height."""
+    if t >= 0 and x > 0.0 and s.tenant[t].asked <= x:
+        at = s.tenant[t]
+        if at.bound > most and at.bounded >= s.tenant[top_of(s, t)].levels:
+            if not (s.header[0].fifo or at.single):
+                return float(at.bound)
+    return at_least(s, t, x)
 
 
 @small

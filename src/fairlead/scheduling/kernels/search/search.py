@@ -27,7 +27,10 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import at_least, level_now
+from fairlead.scheduling.kernels.search.levels import at_least, at_most, level_now
+
+NEARLY = 1 + 2.0**-26
+"""Bounds of levels that are behind others by less may be of levels that are not."""
 
 
 @small
@@ -39,13 +42,16 @@ def _open(
     t: int,
     room: np.uint64,
     lacking: np.uint64,
+    least: float,
     bound: float,
 ) -> int:
     """Puts a node's children on the stack, the lesser one last, but for those that come behind the
-    bound and those below which nobody can be placed. Returns how many nodes are there then.
+    bound and those below which nobody can be placed. No level below the node is less than `least`,
+    which is as close for the lesser child. Returns how many nodes are there then.
 
     Both are written and the end moves by as many as stay: the processor cannot foresee which do,
-    and a wrong guess takes as long as all of this."""
+    and a wrong guess takes as long as all of this. Only a level that tenants have a say in takes
+    longer: it is asked for where all else has let the node in."""
     node = s.node
     a, b = int64(node[n].left), int64(node[n].right)
     left, right = node[np.uint64(a)], node[np.uint64(b)]
@@ -53,9 +59,14 @@ def _open(
     # By their keys: different ones may be one level, and a node's turn is that of its least key.
     ahead = one < other
     tie = one == other and left.turn < right.turn
-    one, other = at_least(s, t, one), at_least(s, t, other)
-    keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
-    keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
+    may = may_hold(left.brief, left.word, room, lacking)
+    may_other = may_hold(right.brief, right.word, room, lacking)
+    if t >= 0:
+        less = min(one, other)
+        one = _bound(s, t, one, may, less, least, bound)
+        other = _bound(s, t, other, may_other, less, least, bound)
+    keep = np.uint64(may & (one <= bound))
+    keep_other = np.uint64(may_other & (other <= bound))
     at = np.uint64(top)
     first = front[at]
     first.node = b if ahead else a
@@ -73,9 +84,18 @@ def _open(
 
 
 @small
-def _enter(s: Handle, front: Records, top: int, t: int) -> int:
-    """Puts the roots of a tenant's tries on the stack, the lesser one last. Returns how many nodes
-    are there then."""
+def _bound(
+    s: Handle, t: int, key: float, may: bool, less: float, least: float, bound: float
+) -> float:
+    """A bound that no level is less than below a node of tenant t's tries with this key, if it may
+    hold anybody: `least` is one for a key of `less`."""
+    return at_most(s, t, key, bound) if may and key > less else least
+
+
+@small
+def _enter(s: Handle, front: Records, top: int, t: int, least: float) -> int:
+    """Puts the roots of a tenant's tries on the stack, the lesser one last: no level below the
+    tenant is less than `least`. Returns how many nodes are there then."""
     node, tenant = s.node, s.tenant[t]
     one, other = int64(tenant.root), int64(tenant.teams)
     if one >= 0 and other >= 0 and node[one].key < node[other].key:
@@ -83,12 +103,12 @@ def _enter(s: Handle, front: Records, top: int, t: int) -> int:
     if one >= 0:
         front[top].node = one
         front[top].tenant = t
-        front[top].key = at_least(s, t, node[one].key)
+        front[top].key = least if other < 0 else at_least(s, t, node[one].key)
         top += 1
     if other >= 0:
         front[top].node = other
         front[top].tenant = t
-        front[top].key = at_least(s, t, node[other].key)
+        front[top].key = least
         top += 1
     return top
 
@@ -101,7 +121,7 @@ def _begin(s: Handle) -> int:
         return 0
     first = s.front[0]
     first.node = s.header[0].root
-    first.key = -np.inf
+    first.key = s.node[first.node].key
     first.tenant = NONE
     return 1
 
@@ -144,13 +164,18 @@ def _least(s: Handle, m: int) -> int:
             continue
         inside = node[np.uint64(n)].left >= 0
         team = node[np.uint64(n)].team
+        if not team and its <= bound <= its * NEARLY and node[n].key == 0.0:
+            # Of many that hold nothing it is the level itself that tells those that tie.
+            its = at_least(s, t, 0.0)
+            if its > bound or (its == bound and node[n].turn >= bound_turn):
+                continue
         capped = not team and s.tenant[t].capped
         if somewhere and (wide or capped or not inside) and not holds(s, n, m):
             continue
         if capped and is_held_back(s, n, t):
             s.tenant[t].cut = 1
         elif inside:
-            top = _open(s, front, top, n, t, room, lacking, bound)
+            top = _open(s, front, top, n, t, room, lacking, its, bound)
         elif not team:
             leaf = node[n]
             j = int64(leaf.owner)
@@ -168,7 +193,7 @@ def _least(s: Handle, m: int) -> int:
                 best = j
                 bound, bound_turn = its, leaf.turn
         else:
-            top = _enter(s, front, top, int64(node[n].owner))
+            top = _enter(s, front, top, int64(node[n].owner), its)
     return best
 
 

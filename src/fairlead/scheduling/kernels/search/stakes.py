@@ -189,15 +189,15 @@ def nearly_stood(s: Handle, root: int, y: float) -> float:
     amount, weight = 0.0, 0.0
     at = root
     while at >= 0:
-        here = stake[at]
+        here = stake[np.uint64(at)]
         if here.key < y:
             amount += here.amount
             if here.left >= 0:
-                amount += stake[here.left].amounts
+                amount += stake[np.uint64(here.left)].amounts
             at = int64(here.right)
         else:
             weight += here.weight
             if here.right >= 0:
-                weight += stake[here.right].weights
+                weight += stake[np.uint64(here.right)].weights
             at = int64(here.left)
     return amount + weight * y

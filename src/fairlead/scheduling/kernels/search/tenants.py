@@ -14,7 +14,14 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add
 from fairlead.scheduling.kernels.search.filling import stake_job
-from fairlead.scheduling.kernels.search.levels import UNDER, level_now, rise, rise_exactly
+from fairlead.scheduling.kernels.search.levels import (
+    UNDER,
+    forget_levels,
+    level_now,
+    rise,
+    rise_exactly,
+    top_of,
+)
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
     free_node,
@@ -199,27 +206,19 @@ def hold(s: Handle, j: int, held: int, unit: int) -> None:
         t = int64(at.parent)
     stake_job(s, j)
     if changed and not tenant[job.tenant].single:
-        w.leveled += 1
+        forget_levels(s, int64(job.tenant))
         lift_levels(s, int64(job.tenant))
         if not w.relook:
             _line_up_all(s, int64(job.tenant), units < 0)
-
-
-@small
-def _top(s: Handle, t: int) -> int:
-    """The tenant above all of tenant t's."""
-    while s.tenant[t].parent >= 0:
-        t = int64(s.tenant[t].parent)
-    return t
 
 
 @inner
 def _line_up_all(s: Handle, t: int, fell: bool) -> None:
     """After levels of a tenant's jobs, and of others in its tree, rose or fell: may another be
     first in line now?"""
-    w, top = s.header[0], _top(s, t)
+    w, top = s.header[0], top_of(s, t)
     first = int64(w.first_slot)
-    if w.first == NONE or _top(s, int64(s.job[first].tenant)) == top:
+    if w.first == NONE or top_of(s, int64(s.job[first].tenant)) == top:
         w.relook = 1
         return
     leaf = int64(s.tenant[top].leaf)
@@ -237,8 +236,8 @@ def set_active(s: Handle, j: int, active: bool) -> None:
     job.active = 1 if active else 0
     w.active += step
     w.relook = 1
-    w.leveled += 1
     t = int64(job.tenant)
+    forget_levels(s, t)
     tenant[t].jobs += step
     tenant[t].moving += step * job.held * job.unit
     # Whether this tenant itself changed with its job:
