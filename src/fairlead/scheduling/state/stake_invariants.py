@@ -146,9 +146,10 @@ def _kept(state: State, children: Children) -> Iterator[str]:
             share = Fraction(int(tenant[t]["of_held"])) / Fraction(float(tenant[t]["of_scale"]))
             if float(level(t, share)) != tenant[t]["level"]:
                 yield f"tenant {t} keeps a level of {tenant[t]['level']} for a share of {share}"
-        asked, bound = (float(tenant[t][name]) for name in ("asked", "bound"))
-        if tenant[t]["bounded"] >= since and bound > level(t, Fraction(asked)):
-            yield f"tenant {t} keeps a bound of {bound}, which is above a level"
+        for names in (("asked", "bound", "bounded"), ("past", "past_bound", "past_bounded")):
+            asked, bound, bounded = (tenant[t][name].item() for name in names)
+            if bounded >= since and bound > level(t, Fraction(asked)):
+                yield f"tenant {t} keeps a bound of {bound}, which is above a level"
 
 
 def _walk(state: State, root: int) -> list[int]:

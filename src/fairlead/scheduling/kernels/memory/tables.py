@@ -145,6 +145,9 @@ TENANT = np.dtype(
         ("asked", np.float64),  # the height of which `bound` was asked last: many jobs tie
         ("bound", np.float64),
         ("bounded", np.int64),  # the header's `leveled` then
+        ("past", np.float64),  # a height found to be behind what was looked for, as `asked`
+        ("past_bound", np.float64),
+        ("past_bounded", np.int64),
         ("of_held", np.int64),  # the tasks and the scale of the job whose level was asked last
         ("of_scale", np.float64),
         ("level", np.float64),
@@ -157,7 +160,7 @@ BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
 for _name in ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond"):
     BLANK_TENANT[_name] = NONE
-for _name in ("leveled", "bounded", "known"):
+for _name in ("leveled", "bounded", "past_bounded", "known"):
     BLANK_TENANT[_name] = NONE  # nothing is kept yet
 
 TASK = np.dtype(

@@ -172,24 +172,37 @@ def at_least(s: Handle, t: int, x: float) -> float:
             at.leveled = w.leveled
         return float(at.nothing)
     if at.bounded < since or at.asked != x:
-        at.asked, at.bounded = x, w.leveled
-        while t >= 0:
-            x = rise(s, t, x)
-            t = int64(s.tenant[t].parent)
-        at.bound = x * UNDER
+        at.asked, at.bound, at.bounded = x, _risen(s, t, x), w.leveled
     return float(at.bound)
 
 
 @inner
-def at_most(s: Handle, t: int, x: float, most: float) -> float:
-    """As `at_least`, where it is no more than this; else anything that is more, and mostly what was
-    asked last tells, of a lesser height."""
-    if t >= 0 and x > 0.0 and s.tenant[t].asked <= x:
-        at = s.tenant[t]
-        if at.bound > most and at.bounded >= s.tenant[top_of(s, t)].levels:
-            if not (s.header[0].fifo or at.single):
-                return float(at.bound)
-    return at_least(s, t, x)
+def _risen(s: Handle, t: int, x: float) -> float:
+    """From the height of what is below a tenant to the level, by doubles, and less than it."""
+    while t >= 0:
+        x = rise(s, t, x)
+        t = int64(s.tenant[t].parent)
+    return x * UNDER
+
+
+@inner
+def narrow(s: Handle, t: int, x: float, least: float, most: float) -> float:
+    """As `at_least`, by which it is told whether that is more than `most`: mostly a height below
+    that was more, or one above that was not, tells. `least` is a bound known so far."""
+    w = s.header[0]
+    if x == 0.0 or t < 0 or w.fifo or s.tenant[t].single:
+        return at_least(s, t, x)
+    at, since = s.tenant[t], s.tenant[top_of(s, t)].levels
+    if at.past_bounded >= since and at.past <= x and at.past_bound > most:
+        return float(at.past_bound)
+    if at.bounded >= since and at.asked >= x and at.bound <= most:
+        return least
+    found = _risen(s, t, x)
+    if found > most:
+        at.past, at.past_bound, at.past_bounded = x, found, w.leveled
+    else:
+        at.asked, at.bound, at.bounded = x, found, w.leveled
+    return found
 
 
 @small

@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import at_least, at_most, level_now
+from fairlead.scheduling.kernels.search.levels import level_now, narrow
 
 NEARLY = 1 + 2.0**-26
 """Bounds of levels that are behind others by less may be of levels that are not."""
@@ -46,12 +46,12 @@ def _open(
     bound: float,
 ) -> int:
     """Puts a node's children on the stack, the lesser one last, but for those that come behind the
-    bound and those below which nobody can be placed. No level below the node is less than `least`,
-    which is as close for the lesser child. Returns how many nodes are there then.
+    bound and those below which nobody can be placed. No level below the node is less than `least`:
+    what else tenants say of each child is asked when it is its turn. Returns how many nodes are
+    there then.
 
     Both are written and the end moves by as many as stay: the processor cannot foresee which do,
-    and a wrong guess takes as long as all of this. Only a level that tenants have a say in takes
-    longer: it is asked for where all else has let the node in."""
+    and a wrong guess takes as long as all of this."""
     node = s.node
     a, b = int64(node[n].left), int64(node[n].right)
     left, right = node[np.uint64(a)], node[np.uint64(b)]
@@ -59,14 +59,10 @@ def _open(
     # By their keys: different ones may be one level, and a node's turn is that of its least key.
     ahead = one < other
     tie = one == other and left.turn < right.turn
-    may = may_hold(left.brief, left.word, room, lacking)
-    may_other = may_hold(right.brief, right.word, room, lacking)
     if t >= 0:
-        less = min(one, other)
-        one = _bound(s, t, one, may, less, least, bound)
-        other = _bound(s, t, other, may_other, less, least, bound)
-    keep = np.uint64(may & (one <= bound))
-    keep_other = np.uint64(may_other & (other <= bound))
+        one, other = least, least
+    keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
+    keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
     at = np.uint64(top)
     first = front[at]
     first.node = b if ahead else a
@@ -84,15 +80,6 @@ def _open(
 
 
 @small
-def _bound(
-    s: Handle, t: int, key: float, may: bool, less: float, least: float, bound: float
-) -> float:
-    """A bound that no level is less than below a node of tenant t's tries with this key, if it may
-    hold anybody: `least` is one for a key of `less`."""
-    return at_most(s, t, key, bound) if may and key > less else least
-
-
-@small
 def _enter(s: Handle, front: Records, top: int, t: int, least: float) -> int:
     """Puts the roots of a tenant's tries on the stack, the lesser one last: no level below the
     tenant is less than `least`. Returns how many nodes are there then."""
@@ -103,7 +90,7 @@ def _enter(s: Handle, front: Records, top: int, t: int, least: float) -> int:
     if one >= 0:
         front[top].node = one
         front[top].tenant = t
-        front[top].key = least if other < 0 else at_least(s, t, node[one].key)
+        front[top].key = least
         top += 1
     if other >= 0:
         front[top].node = other
@@ -164,9 +151,9 @@ def _least(s: Handle, m: int) -> int:
             continue
         inside = node[np.uint64(n)].left >= 0
         team = node[np.uint64(n)].team
-        if not team and its <= bound <= its * NEARLY and node[n].key == 0.0:
+        if t >= 0 and bound < np.inf and (node[n].key > 0.0 or bound <= its * NEARLY):
             # Of many that hold nothing it is the level itself that tells those that tie.
-            its = at_least(s, t, 0.0)
+            its = narrow(s, t, node[n].key, its, bound)
             if its > bound or (its == bound and node[n].turn >= bound_turn):
                 continue
         capped = not team and s.tenant[t].capped
