@@ -169,7 +169,8 @@ def test_a_reference_without_first_tasks_is_found_out(monkeypatch: pytest.Monkey
 
 NEWER = (
     *("tenant.stakes", "tenant.beside", "tenant.idle", "tenant.nothing", "tenant.whole"),
-    *("tenant.leveled", "tenant.teams", "node.team", "node.turn", "job.turn", "job.whole"),
+    *("tenant.leveled", "tenant.levels", "tenant.teams", "node.team", "node.turn"),
+    *("job.turn", "job.whole"),
     *("tenant.beyond", "job.beyond", *(f"stake.{name}" for name in STAKE.names or ())),
     *("whole.filling", "whole.leveled", "whole.turns", "whole.stakes", "whole.free_stake"),
 )

@@ -80,6 +80,10 @@ def plant(s: Handle) -> None:
         tenant.teams = NONE
         tenant.leaf = NONE
         tenant.levels = w.leveled
+        tenant.leveled = NONE  # nothing is kept, of whatever version it was
+        tenant.bounded = NONE
+        tenant.past_bounded = NONE
+        tenant.known = NONE
         settle(s, t)
     stake_all(s)
     for j in range(w.jobs):

@@ -14,7 +14,7 @@ something quicker that is never above it: what a tenant is among its siblings, b
 rounded at each step and made less by more than that (`tenants`). Who comes next is told by the
 levels of jobs (see docs/decisions/0184-ties-are-exact.md). Jobs of a tenant that hold alike tie,
 and most hold nothing: the level of these, and what was asked last, are kept until some level
-changes.
+below the same top changes.
 """
 
 from __future__ import annotations
