@@ -33,7 +33,7 @@ class StepProblem:
     use: Floats  # (G, R) what a unit of share takes
     pairs: Bools  # (G, C) where a group may be
     capacity: Floats  # (C, R)
-    most_on: Floats | None  # (G, C) the most share on a class, inf where unbounded; None: nowhere
+    most_on: Floats | None  # the most share for every pair, inf where unbounded; None: nowhere
     base: Floats  # (G,)
     rate: Floats  # (G,)
     least: float = 0.0  # a level that is known to be feasible
@@ -57,7 +57,7 @@ class StepProblem:
         groups, classes = self.places
         there = np.where(self.capacity > 0, self.capacity, np.inf)
         fits: Floats = 1.0 / largest(self.use.take(groups, axis=0) / there.take(classes, axis=0))
-        return fits if self.most_on is None else np.minimum(fits, self.most_on[groups, classes])
+        return fits if self.most_on is None else np.minimum(fits, self.most_on)
 
     def units(self) -> tuple[Floats, float]:
         """The shares at a level, and that level, that are of the size of the answer's.
