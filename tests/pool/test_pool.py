@@ -27,7 +27,10 @@ def run(folder: Path, body: str, *words: str) -> subprocess.CompletedProcess[str
     head = "import os, pytest, time\n\n@pytest.mark.parametrize('n', range(10))\ndef test(n):\n"
     (folder / "test_ten.py").write_text(f"{head}    {body}\n", encoding="utf-8")
     asked = ["pytest", "-q", "-p", "no:cacheprovider", "--confcutdir", ".", *words, "."]
-    return finished(asked, folder, os.environ)
+    plain = os.environ | {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"
+    }  # what others brought takes a second
+    return finished(asked, folder, plain)
 
 
 def test_each_test_runs_once_in_one_of_the_processes_which_begin_with_their_own(

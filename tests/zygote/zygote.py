@@ -31,6 +31,7 @@ from tests.zygote.request import Request, read
 from tests.zygote.reserve import stand_by
 
 MODULES = (
+    "fairlead.audit.properties.registry",
     "fairlead.cli.main",
     *(
         f"fairlead.cli.commands.{name}"
@@ -57,9 +58,11 @@ MODULES = (
     "fairlead.service.process.server",
     "fairlead.service.recovery.verify_process",
     "fairlead.simulation.studies.workers",
+    "httpcore2",
     "multiprocessing.popen_spawn_posix",
     "multiprocessing.resource_tracker",
     "multiprocessing.spawn",
+    "rich.console",
     "uvicorn.lifespan.off",
 )
 """What is imported before anything is asked for. Programs import whatever else they need."""

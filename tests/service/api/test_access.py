@@ -115,12 +115,16 @@ def test_who_may_not_use_a_route_is_refused_and_nothing_happens(stage: Stage, ro
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_who_may_use_a_route_is_answered(route: Route) -> None:
-    for token in ("root", "research", "vision", "sales", "watcher"):
-        if allowed(route, token):
-            with Stage() as stage:
-                prepare(stage, route)
+    tokens = [
+        each for each in ("root", "research", "vision", "sales", "watcher") if allowed(route, each)
+    ]
+    # What only reads leaves nothing to the next one.
+    for together in [tokens] if route.method == "GET" else [[token] for token in tokens]:
+        with Stage() as stage:
+            prepare(stage, route)
+            for token in together:
                 answer = ask(stage, route, token)
-            assert answer.status == route.status, (token, answer.body)
+                assert answer.status == route.status, (token, answer.body)
 
 
 CHANGING = tuple(route for route in ROUTES if route.access is Access.OWN and route.method != "GET")
