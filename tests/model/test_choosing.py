@@ -35,7 +35,11 @@ def requirements(draw: st.DrawFn) -> Requirement:
 
 
 MACHINES = st.lists(
-    st.builds(lambda a, b: a | b, st.dictionaries(KEYS, LABELS), st.dictionaries(st.just("version"), ORDERED)),
+    st.builds(
+        lambda a, b: a | b,
+        st.dictionaries(KEYS, LABELS),
+        st.dictionaries(st.just("version"), ORDERED),
+    ),
     max_size=8,
 )
 

@@ -58,9 +58,7 @@ class Choosing:
         """Those whose label is one of the requirement's values."""
         values = self._by(requirement.key)
         written = [(is_text, text) for text in set(requirement.values) for is_text in (True, False)]
-        return sorted(
-            chain.from_iterable(values[each][1] for each in written if each in values)
-        )
+        return sorted(chain.from_iterable(values[each][1] for each in written if each in values))
 
     def _without(self, some: Iterable[int]) -> list[int]:
         out = set(some)

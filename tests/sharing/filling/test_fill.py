@@ -206,7 +206,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 
 def test_rationals_look_only_at_what_doubles_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs that spread are full to the last task where they stopped, which doubles cannot tell from
-    too full. That was a look at all groups in every round: 6794 here, and minutes for 5,000 jobs."""
+    too full. All groups were looked at in every round: 6794 here, and minutes for 5,000 jobs."""
     seen = 0
 
     def counted(groups: Groups, corner: Corner, *more: Any) -> Bundles | None:

@@ -94,7 +94,7 @@ def rise(seed: int) -> StepProblem:
         use=problem.demand,
         pairs=problem.usable,
         capacity=problem.capacity,
-        most_on=np.full((jobs, classes), np.inf),
+        most_on=None,
         base=np.zeros(jobs),
         rate=problem.tree.weight,
     )

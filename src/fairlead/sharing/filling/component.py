@@ -244,7 +244,11 @@ class Programs:
             each = np.add.reduceat(share, problem.first)[group]
             open_ = basic & ~(share > _SURE * each)
             if problem.most_on is not None:
-                open_ |= basic & ~full & ~(share < problem.most_on * (1.0 - _SURE))
+                # A frozen group that has room for all it holds, and is full in all other places,
+                # is not too full in the last one.
+                last = np.add.reduceat(~full, problem.first, dtype=np.int64) == 1
+                known = (last & (problem.rate == 0))[group]
+                open_ |= basic & ~full & ~known & ~(share < problem.most_on * (1.0 - _SURE))
             crowded = takers & ~used_up & ~(load < problem.capacity * (1.0 - _SURE))
             unsure = {*machine_class[open_].tolist(), *np.flatnonzero(crowded.any(axis=1)).tolist()}
             part.doubtful = frozenset(classes[sorted(unsure)].tolist())
