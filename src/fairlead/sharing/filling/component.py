@@ -14,7 +14,7 @@ from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
 from fairlead.sharing.filling.settled import Settled
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
-from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, rise_at_once
+from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, block, rise_at_once
 
 if TYPE_CHECKING:
     from fairlead.sharing.solvers.simplex import Simplex
@@ -99,7 +99,7 @@ class Programs:
         groups = self.groups
         problem = StepProblem(
             use=groups.use[part.groups],
-            pairs=places[part.groups[:, None], part.classes],
+            pairs=block(places, part.groups, part.classes),
             capacity=groups.room[part.classes],
             most_on=None,
             base=base * (1.0 - lower * (rate == 0)),

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from fairlead.sharing.problem.problem import Bools, Ints
+from fairlead.sharing.solvers.step import pairs_in
 
 
 def connected(pairs: Bools) -> tuple[Ints, Ints]:
@@ -14,7 +15,7 @@ def connected(pairs: Bools) -> tuple[Ints, Ints]:
     pairs, in order of their first classes; -1 for a group, -2 for a class, that is in none."""
     # A group's classes hang together by the first of them: a pair is looked at once.
     first = pairs.argmax(axis=1)
-    group, machine_class = np.divmod(np.flatnonzero(pairs), pairs.shape[1])
+    group, machine_class = pairs_in(pairs)
     near = np.zeros((pairs.shape[1],) * 2, dtype=np.bool_)
     near[first[group], machine_class] = near[machine_class, first[group]] = True
     packed = np.packbits(near, axis=1, bitorder="little")

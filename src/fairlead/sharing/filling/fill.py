@@ -27,6 +27,7 @@ from fairlead.sharing.filling.watcher import report_progress
 from fairlead.sharing.numbers.amounts import nearest, rationals
 from fairlead.sharing.numbers.threads import one_thread
 from fairlead.sharing.problem.problem import Floats, Ints, Problem
+from fairlead.sharing.solvers.step import block, pairs_in
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
@@ -215,7 +216,7 @@ class _State:
 
     def _open(self, part: Component) -> tuple[Ints, Ints]:
         """The open places of a component, group by group."""
-        row, column = np.nonzero(self.places[part.groups[:, None], part.classes])
+        row, column = pairs_in(block(self.places, part.groups, part.classes))
         return part.groups[row], part.classes[column]
 
     def _stop(self, part: Component) -> None:
@@ -280,7 +281,7 @@ class _State:
         """The component as it hangs together now, `stopped` there if by machines; where nobody
         rises any more it is done with."""
         progress = self.progress
-        inside = self.places[part.groups[:, None], part.classes]
+        inside = block(self.places, part.groups, part.classes)
         own, of_class = connected(inside)
         for members, classes in zip(indices(own), indices(of_class), strict=True):
             groups, machine_classes = part.groups[members], part.classes[classes]
