@@ -13,6 +13,9 @@ written to be read. Where the semantics leave room, it reads them like this:
   when they were made. One ends when its job launches on one of its machines, or has nothing left
   that it could launch. It is dropped whole when one of its machines can no longer be used, and
   made anew, at once, after the next round.
+- Before a task is placed where a gang of lesser level could have one, but does not fit yet, the
+  machine is kept for the gang, until the gang launches on one of its machines. What fits there
+  counts as held. At the first task of another gang this is asked, at its others not.
 - Where all tasks on a machine are of jobs of no higher level, at the end of the round, it is not
   reserved. Where nothing could be, time alone changes nothing until a task is
   launched, a reservation ends or a machine changes.
@@ -27,7 +30,15 @@ from fractions import Fraction
 
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.transitions import MachineState, TaskState
-from tests.reference.online_line import drop_idle, look, may_pass, needed, under_caps
+from tests.reference.online_line import (
+    drop_idle,
+    give_up,
+    look,
+    may_pass,
+    needed,
+    owner,
+    under_caps,
+)
 from tests.reference.online_order import active_jobs, levels
 from tests.reference.online_scores import SCORES
 from tests.reference.online_state import (
@@ -37,6 +48,7 @@ from tests.reference.online_state import (
     World,
     choose_pieces,
     fits_now,
+    holds_empty,
     may_use,
     preferred,
     room,
@@ -68,8 +80,10 @@ class Decider:
         """The active jobs' levels; all 0 where the first come is first served."""
         return self._levels(self._scales(self.world))
 
-    def _levels(self, scales: Mapping[int, float]) -> dict[int, float]:
-        found = levels(self.world, scales)
+    def _levels(
+        self, scales: Mapping[int, float], more: Mapping[int, int] | None = None
+    ) -> dict[int, float]:
+        found = levels(self.world, scales, more)
         return found if self.world.levelled else dict.fromkeys(found, 0.0)
 
     def active(self) -> set[int]:
@@ -81,6 +95,7 @@ class Decider:
         decisions: list[Decision] = [*self.pending]
         self.pending = []
         scales = self._scales(self.world)  # launches change none
+        drop_idle(self.world, active_jobs(self.world, scales))
         while True:
             level = self._levels(scales)
             pairs = [
@@ -93,6 +108,10 @@ class Decider:
             if not pairs:
                 break
             _, job, machine = min(pairs, key=lambda pair: pair[0])
+            gang = self._keeper(job, machine, level, scales)
+            if gang is not None:
+                self.world.kept.setdefault(gang, []).append(machine.seq)
+                continue
             decisions += self._launch(job, machine)
             drop_idle(self.world, active_jobs(self.world, scales))
         look(self.world, level, self._reserve_after)
@@ -109,6 +128,43 @@ class Decider:
         if self._reserve_after is not None and world.first is not None and not world.vain:
             moments += [world.first_since + self._reserve_after]
         return min((moment for moment in moments if moment > world.now), default=None)
+
+    def _keeper(
+        self,
+        job: PlainJob,
+        machine: PlainMachine,
+        level: Mapping[int, float],
+        scales: Mapping[int, float],
+    ) -> int | None:
+        """The gang that the machine is kept for when a task of the job would be placed there: of
+        those that could have one there, but not yet all that start together, the first that comes
+        before the job, also if it held what would fit where room is kept for it. Of a tenant's
+        gangs one after the other keeps room, and none while another gang keeps room that it could
+        use."""
+        world = self.world
+        if not world.filling or self._reserve_after is None or owner(world, machine) is not None:
+            return None
+        waiting = [
+            (level[seq], world.turn(gang), seq)
+            for seq in level
+            if needed(gang := world.jobs[seq]) > 1
+            and (level[seq], world.turn(gang)) < (level[job.seq], world.turn(job))
+            and self._permissible(gang, machine)
+            and under_caps(world, gang, needed(gang))
+            and not self._together(gang)
+            and not any(
+                holds_empty(world, gang, m) > 0 and may_use(gang, m)
+                for m in world.machines
+                if any(m.seq in kept for other, kept in world.kept.items() if other != seq)
+            )
+            and (seq in world.kept or not any(s in world.kept for s in _siblings(world, gang)))
+        ]
+        for _, turn, seq in sorted(waiting):
+            kept = [m for m in world.machines if m.seq in world.kept.get(seq, ())]
+            more = sum(fits_now(world, world.jobs[seq], m) for m in kept)
+            if (self._levels(scales, {seq: more})[seq], turn) < (level[job.seq], world.turn(job)):
+                return seq
+        return None
 
     def _key(
         self, job: PlainJob, machine: PlainMachine, level: float
@@ -158,14 +214,15 @@ class Decider:
         best of those that the gang may use."""
         allowed = [m for m in self.world.machines if self._permissible(job, m)]
         reserved = self.world.reserved.get(job.seq)
+        kept = self.world.kept.get(job.seq, ())
         launches: list[Launch] = []
         for _ in range(needed(job)):
             if launches:
                 able = [m for m in allowed if fits_now(self.world, job, m) > 0]
                 machine = min(able, key=lambda m: self._key(job, m, 0.0))
             launches.append(self._start(job, machine))
-            if reserved is not None and machine.seq in reserved.machines:
-                self.world.reserved.pop(job.seq, None)
+            if machine.seq in kept or (reserved is not None and machine.seq in reserved.machines):
+                give_up(self.world, job.seq)
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:
@@ -177,7 +234,7 @@ class Decider:
             number = job.next
             job.next += 1
         job.launches[number] = job.launches.get(number, 0) + 1
-        if world.floors:
+        if world.filling:
             world.take_turn(job)
         pieces = choose_pieces(world, job, room(world, machine))
         if preferred(job, machine):
@@ -195,3 +252,9 @@ class Decider:
         )
         named = tuple((world.measures[r].name, piece) for r, piece in pieces)
         return Launch(job.job.name, number, machine.machine.name, job.launches[number], named)
+
+
+def _siblings(world: World, job: PlainJob) -> list[int]:
+    """The jobs of the same tenant."""
+    own = job.job.tenant
+    return [] if own is None else [other.seq for other in world.jobs if other.job.tenant == own]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from fractions import Fraction
 
+from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState
 from tests.reference.online_state import (
     PlainJob,
@@ -19,6 +20,8 @@ from tests.reference.online_state import (
 )
 
 NEVER = float("inf")
+KINDS = 16
+"""So many kinds of jobs are asked until machines can be reserved for one."""
 
 
 def owner(world: World, machine: PlainMachine) -> int | None:
@@ -26,7 +29,14 @@ def owner(world: World, machine: PlainMachine) -> int | None:
     for job, reservation in world.reserved.items():
         if machine.seq in reservation.machines:
             return job
-    return None
+    return next((job for job, machines in world.kept.items() if machine.seq in machines), None)
+
+
+def give_up(world: World, job: int) -> None:
+    """Nothing is reserved or kept for the job any more."""
+    world.reserved.pop(job, None)
+    world.kept.pop(job, None)
+    world.vain = False
 
 
 def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
@@ -35,6 +45,8 @@ def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
     other = owner(world, machine)
     if other is None or other == job.seq:
         return True
+    if machine.seq in world.kept.get(other, ()):
+        return False
     start = world.reserved[other].start
     return job.expected > 0 and start is not None and world.now + job.expected <= start
 
@@ -91,10 +103,27 @@ def missing(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     )
 
 
+def misses(world: World, job: PlainJob, machine: PlainMachine) -> list[int]:
+    """The resources of which a task of the job finds too little free on the machine."""
+    left, found = room(world, machine), []
+    for r, need in enumerate(job.demand):
+        unit = world.measures[r].piece
+        if not unit:
+            most = left.free[r]
+        elif need <= unit:
+            most = max(left.pieces[r], default=0)
+        else:
+            most = unit * sum(free == unit for free in left.pieces[r])
+        if need > max(most, 0):
+            found.append(r)
+    return found
+
+
 def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[int, float]) -> bool:
-    """Has nobody of a higher level a task on the machine? What ends there is then somebody else's
-    to start again, or, of a single task, the job's own. Who has room for another task already is
-    kept from it by something else, and does not miss the room."""
+    """Has nobody of a higher level a task on the machine that is too small to make room alone? What
+    ends there is then somebody else's to start again, or, of a single task, the job's own, or it
+    makes room for that. Who has room for another task already is kept from it by something else,
+    and does not miss the room."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
@@ -104,17 +133,31 @@ def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[in
             return False
         return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
 
+    def makes_room(other: PlainJob) -> bool:
+        if job.job.spread and any(t.job == job.seq for t in there):
+            return False
+        return all(other.demand[r] >= job.demand[r] for r in missed)
+
     there = world.tasks_on(machine)
-    return all(starts_again(world.jobs[task.job]) for task in there) if there else single
+    missed = misses(world, job, machine)
+    if not there:
+        return single
+    return all(
+        starts_again(other) or (single and makes_room(other))
+        for other in (world.jobs[task.job] for task in there)
+    )
+
+
+def _kind(job: PlainJob) -> tuple[object, ...]:
+    """What the job asks machines for."""
+    return (needed(job), job.job.spread, tuple(job.demand), frozenset(needed_by(job.job)))
 
 
 def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservation | None:
     """The machines to reserve for the job, among those that nobody else has reserved; None if
     even all of them together are too few."""
-    able = [
-        m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
-    ]
-    if world.floors:
+    able = [m for m in world.machines if _stands(job, m, world) and owner(world, m) is None]
+    if world.filling:
         able = [m for m in able if not others(world, job, m, order)]
     elif needed(job) == 1:
         # Where nobody else has a task, those of its own that end make room for its next.
@@ -127,7 +170,8 @@ def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservati
             m.seq,
         )
     )
-    chosen: list[PlainMachine] = []
+    # What is kept for it already is a part of it.
+    chosen = [m for m in world.machines if m.seq in world.kept.get(job.seq, ())]
     while able and sum(holds_empty(world, job, m) for m in chosen) < needed(job):
         chosen.append(able.pop(0))
     if sum(holds_empty(world, job, m) for m in chosen) < needed(job):
@@ -142,9 +186,8 @@ def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
 
 def drop_idle(world: World, active: Set[int]) -> None:
     """Nothing stays reserved for a job that has no task that it could launch."""
-    for seq in [seq for seq in world.reserved if seq not in active]:
-        del world.reserved[seq]
-        world.vain = False
+    for seq in {*world.reserved, *world.kept} - active:
+        give_up(world, seq)
 
 
 def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
@@ -153,16 +196,17 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
     seq = owner(world, machine)
     world.vain = False
     if seq is not None and not _stands(world.jobs[seq], machine, world):
-        del world.reserved[seq]
+        whole = seq in world.reserved
+        give_up(world, seq)
         # Whether a machine could run it is asked once all of the moment has happened.
-        if seq in active or world.jobs[seq].waiting > 0:
+        if whole and (seq in active or world.jobs[seq].waiting > 0):
             world.due.append(seq)
 
 
 def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     """At the end of a round of decisions: make anew what was dropped, find the first in line, and
     reserve for it if it has been first for so long without holding more than it ever did then. In
-    vain, it is tried again after as long; by a version without floors, each time.
+    vain, it is tried again after as long; by a version without filling, each time.
 
     `order` gives the active jobs' levels.
     """
@@ -182,23 +226,47 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not line:
             world.first = None
             return
-        first = min(line)[2]
+        line.sort()
+        first = line[0][2]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
             world.first, world.first_since, world.first_held = first, world.now, held
             world.vain = False
         if world.now - world.first_since < after:
             return
-        if not _reserve(world, first, order):
-            if world.floors:
-                world.first_since, world.vain = world.now, True
+        if not world.filling:
+            if not _reserve(world, first, order):
+                return
+        elif _reserve(world, first, order):
+            pass
+        elif _reserve_behind(world, [seq for *_, seq in line], order):
+            world.first = None  # begins anew
+        else:
+            world.first_since, world.vain = world.now, True
             return
+
+
+def _reserve_behind(world: World, line: list[int], order: Mapping[int, float]) -> bool:
+    """Reserve for the first one behind the first in line for whom there are machines. Of those that
+    are alike one is asked, and of so many kinds."""
+    kinds = [_kind(world.jobs[line[0]])]
+    for seq in line[1:]:
+        kind = _kind(world.jobs[seq])
+        if kind in kinds:
+            continue
+        if _reserve(world, seq, order):
+            return True
+        if len(kinds) == KINDS:
+            return False
+        kinds.append(kind)
+    return False
 
 
 def _reserve(world: World, seq: int, order: Mapping[int, float]) -> bool:
     made = choose(world, world.jobs[seq], order)
     if made is not None:
         world.reserved[seq] = made
+        world.kept.pop(seq, None)
     return made is not None
 
 

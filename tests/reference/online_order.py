@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from tests.reference.online_state import PlainJob, World, holds_empty, may_use
 
 SHARE = 2**40
-"""Idle holdings and floors are counted in units of 1 / SHARE of a share, as whole numbers."""
-NEARER = 2**10
-"""A job below its tenant's floor is nearer to it by so much: the order of such jobs stays."""
+"""Idle holdings are counted in units of 1 / SHARE of a share, as whole numbers."""
+STRICT = Fraction(1, 2**10)
+"""So much of what is held is counted without first tasks: who is higher always counts more."""
 
 
 def usable(world: World, job: PlainJob) -> bool:
@@ -46,76 +47,98 @@ def active_tenants(world: World, active: set[int]) -> set[str]:
     return {t.name for j in world.jobs if j.seq in active for t in world.ancestors(j)}
 
 
-def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
-    """The level of every active job, rounded once; what is counted beside the job's own share is
-    counted in whole units, and of first tasks one less, so that a job alone never counts more."""
+def levels(
+    world: World, scales: Mapping[int, float], more: Mapping[int, int] | None = None
+) -> dict[int, float]:
+    """The level of every active job, did some hold so many tasks `more`, rounded once; what is
+    idle is counted in whole units."""
     rational = {seq: Fraction(scale) for seq, scale in scales.items()}
 
-    def counted(job: PlainJob, tasks: int, active: bool) -> Fraction:
+    def counted(job: PlainJob, tasks: int) -> Fraction:
         scale = scales[job.seq]
-        unit = round(SHARE / scale) if scale > 0 else 0
-        return Fraction(tasks * (max(unit - 1, 0) if active else unit), SHARE)
+        return Fraction(tasks * (round(SHARE / scale) if scale > 0 else 0), SHARE)
 
-    found = exact_levels(world, rational, counted)
+    found = exact_levels(world, rational, counted, more)
     return {seq: float(level) for seq, level in found.items()}
 
 
 def first_tasks(job: PlainJob, held: int) -> int:
-    """How many of the tasks that an active job holds count in floors: those that start together."""
+    """How many of the tasks that an active job holds it may hold beyond its part: those that start
+    together."""
     return min(held, job.gang)
+
+
+@dataclass(frozen=True)
+class Child:
+    """What an active child of a tenant holds, and of this its first tasks."""
+
+    weight: Fraction
+    held: Fraction
+    first: Fraction
+
+    def at(self, height: Fraction) -> Fraction:
+        """What it counts at this height: no more than it holds, and no less than its part."""
+        part = self.weight * height
+        without, with_first = min(self.held, part), min(self.held, self.first + part)
+        return STRICT * without + (1 - STRICT) * with_first
 
 
 def exact_levels(
     world: World,
     scales: Mapping[int, Fraction],
-    counted: Callable[[PlainJob, int, bool], Fraction] | None = None,
+    counted: Callable[[PlainJob, int], Fraction] | None = None,
+    more: Mapping[int, int] | None = None,
 ) -> dict[int, Fraction]:
-    """The same in fractions. `counted`: what so many tasks of a job count in what is idle, or in a
-    floor where the job is active; their share unless told."""
+    """The same in fractions. `counted`: what so many tasks of a job count in what is idle; their
+    share unless told. `more`: so many tasks more than it does each of these active jobs holds."""
     active = active_jobs(world, scales)
     busy = active_tenants(world, active)
 
-    def share(job: PlainJob, tasks: int, _active: bool = False) -> Fraction:
+    def share(job: PlainJob, tasks: int) -> Fraction:
         scale = scales[job.seq]
         return tasks / scale if scale > 0 else Fraction(0)
 
     count = counted or share
+    idle: dict[str, Fraction] = {}
+    children: dict[str, list[Child]] = {}
 
-    def first(job: PlainJob) -> Fraction:
-        """What a job counts in floors: of an active one the first tasks, else all."""
-        held = len(world.tasks_of(job))
-        moving = job.seq in active
-        return count(job, first_tasks(job, held) if moving else held, moving)
+    def held_by(job: PlainJob) -> int:
+        return len(world.tasks_of(job)) + (more or {}).get(job.seq, 0)
 
-    def idle(job: PlainJob) -> Fraction:
-        return count(job, len(world.tasks_of(job)), False)
+    def of_job(job: PlainJob) -> Child:
+        held = held_by(job)
+        return Child(Fraction(1), share(job, held), share(job, first_tasks(job, held)))
 
-    beside: dict[str, Fraction] = {}
-    idly: dict[str, Fraction] = {}
-    floor: dict[str, Fraction] = {}
-    for name in busy:
+    def of_tenant(name: str) -> Child:
+        """An active tenant, after all below it."""
+        below = [t.name for t in world.tenants.values() if t.parent == name]
         jobs = [j for j in world.jobs if j.job.tenant == name]
-        children = [t.name for t in world.tenants.values() if t.parent == name]
-        beside[name] = sum(
-            (exact_weight(world, child) for child in children if child in busy),
-            Fraction(sum(j.seq in active for j in jobs)),
-        )
         resting = [j for j in jobs if j.seq not in active]
-        resting += [j for c in children if c not in busy for j in world.holders(c)]
-        idly[name] = sum(map(idle, resting), Fraction(0))
-        counted_first = map(first, world.holders(name)) if world.floors else ()
-        floor[name] = sum(counted_first, Fraction(0))
+        resting += [j for c in below if c not in busy for j in world.holders(c)]
+        idle[name] = sum((count(j, len(world.tasks_of(j))) for j in resting), Fraction(0))
+        children[name] = [of_job(j) for j in jobs if j.seq in active]
+        children[name] += [of_tenant(c) for c in below if c in busy]
+        return Child(
+            exact_weight(world, name),
+            idle[name] + sum(c.held for c in children[name]),
+            idle[name] + max(c.first for c in children[name]),
+        )
 
+    for tenant in world.tenants.values():
+        if tenant.parent is None and tenant.name in busy:
+            of_tenant(tenant.name)
     found: dict[int, Fraction] = {}
     for job in world.jobs:
         if job.seq not in active:
             continue
-        level = share(job, len(world.tasks_of(job)))
+        level = share(job, held_by(job))
         for tenant in world.ancestors(job):
-            level = level * beside[tenant.name] + idly[tenant.name]
-            if level < floor[tenant.name]:
-                level = floor[tenant.name] - (floor[tenant.name] - level) / NEARER
-            level /= exact_weight(world, tenant.name)
+            beside = children[tenant.name]
+            if world.filling and len(beside) > 1:
+                level = sum((child.at(level) for child in beside), Fraction(0))
+            else:
+                level *= sum((child.weight for child in beside), Fraction(0))
+            level = (level + idle[tenant.name]) / exact_weight(world, tenant.name)
         found[job.seq] = level
     return found
 

@@ -106,7 +106,7 @@ class World:
     """All that is remembered."""
 
     measures: tuple[Measure, ...]
-    floors: bool = True  # of tenants, and turns; an older version left what goes on without
+    filling: bool = True  # of tenants, and turns; an older version left what goes on without
     levelled: bool = True  # else the first come are first served
     turns: int = 0
     now: int = 0
@@ -117,6 +117,7 @@ class World:
     advice: list[Told] = field(default_factory=list)
     last_rank: int = 0  # after all that the advice says
     reserved: dict[int, Reservation] = field(default_factory=dict)  # by job
+    kept: dict[int, list[int]] = field(default_factory=dict)  # machines, by the gang they wait for
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0
@@ -141,7 +142,7 @@ class World:
 
     def turn(self, job: PlainJob) -> int:
         """Of jobs of equal levels that of the least is first."""
-        return job.turn if self.levelled and self.floors else job.seq
+        return job.turn if self.levelled and self.filling else job.seq
 
     def over(self, job: PlainJob) -> bool:
         """Is it over? Then it is forgotten, and its name is free again."""

@@ -34,8 +34,8 @@ MEASURES = (
 PLACEMENTS = tuple(SCORES)
 CROWD = 5
 """Of eight seeds the one of whose sequence a tenant has more jobs than there is room for."""
-UNFLOORED = 3
-"""Of sixteen seeds the one of a core as an older version left it, without floors."""
+UNFILLED = 3
+"""Of sixteen seeds the one of a core as an older version left it, without filling."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Case:
     policy: str
     placement: str
     reserve_after: int | None
-    floors: bool
+    filling: bool
     instants: tuple[tuple[Event, ...], ...]
 
     def reference(self) -> Decider:
         """A new plain reference with these options."""
         return Decider(
-            World(MEASURES, self.floors),
+            World(MEASURES, self.filling),
             lambda world: rounded_scales(world, self.policy),
             placement=self.placement,
             reserve_after=self.reserve_after,
@@ -95,7 +95,7 @@ def draw(seed: int, length: int = 30) -> Case:
         policy=random.choice((*FAIR, *UNFAIR)),
         placement=random.choice(PLACEMENTS),
         reserve_after=random.choice((None, 20 * SECOND, 60 * SECOND)),
-        floors=seed % 16 != UNFLOORED,
+        filling=seed % 16 != UNFILLED,
         instants=(),
     )
     return replace(case, instants=_Drawer(random, taste, case).instants(length))

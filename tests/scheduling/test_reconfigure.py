@@ -38,7 +38,7 @@ def other(case: Case, random: Random) -> Case:
         policy=random.choice(POLICIES),
         placement=random.choice(PLACEMENTS),
         reserve_after=random.choice((None, 20 * SECOND, 60 * SECOND)),
-        floors=random.random() < 0.7,
+        filling=random.random() < 0.7,
     )
 
 
@@ -46,9 +46,10 @@ def switched(reference: Decider, case: Case) -> Decider:
     """The reference as it goes on: the same world, nothing reserved, nobody first in line."""
     world = reference.world
     world.reserved.clear()
+    world.kept.clear()
     world.due.clear()
     world.first = None
-    world.floors = case.floors
+    world.filling = case.filling
     if case.placement != "price-guided":
         world.advice.clear()
     return Decider(
@@ -74,7 +75,7 @@ def test_a_changed_core_decides_as_the_reference_under_what_it_was_changed_to(
             if place == at:
                 time = core.now + random.choice((0, SECOND))
                 time = min(time, instant[0].time if instant else time)
-                options = Options(reserve_after=later.reserve_after, floors=later.floors)
+                options = Options(reserve_after=later.reserve_after, filling=later.filling)
                 core = reconfigure(core, time, later.policy, later.placement, options)
                 reference = switched(reference, later)
                 reference.world.now = time

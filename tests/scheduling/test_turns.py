@@ -13,7 +13,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import JobSubmitted, MachineJoined, TaskFinished, TenantChanged
 from fairlead.scheduling.state.ids import Unit
-from tests.scheduling.test_floors import crowded, held, many
+from tests.scheduling.test_filling import crowded, held, many
 
 
 def test_tenants_of_like_jobs_hold_alike_whoever_came_first() -> None:

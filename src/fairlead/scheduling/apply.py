@@ -17,7 +17,8 @@ from fairlead.model.times import typical
 from fairlead.scheduling import events
 from fairlead.scheduling.kernels.change import job_events, machine_events
 from fairlead.scheduling.kernels.launching import launch
-from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, TrailCode
+from fairlead.scheduling.kernels.memory.codes import Full, TrailCode
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.state.book import Book, machine_state
 from fairlead.scheduling.state.orders import without_order

@@ -11,7 +11,7 @@ from fairlead.scheduling import events
 from fairlead.scheduling.advice.apply import advice_changed
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.kernels.memory.tables import DecisionCode
+from fairlead.scheduling.kernels.memory.codes import DecisionCode
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 from fairlead.scheduling.preemption.adapter import guarantees_changed

@@ -27,7 +27,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.kernels.change.counts import plant
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
-from fairlead.scheduling.kernels.memory.tables import ROWS, TABLES
+from fairlead.scheduling.kernels.memory.tables import NONE, ROWS, TABLES
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.preemption.rule import Memory
 from fairlead.scheduling.state.ids import Ids, Unit
@@ -68,6 +68,7 @@ RETIRED = (
     *("heap", "best", "stamp", "key", "tree_room", "tree_terms", "near_terms", "brief", "lacking"),
     "stack",
     *("whole.mark", "machine.mark", "tenant.effective", "tenant.offset", "tenant.rate", "node.seq"),
+    *("whole.floors", "tenant.floor", "tenant.least"),
 )
 """Arrays and fields that older versions wrote and nothing reads any more."""
 
@@ -178,8 +179,10 @@ def load(data: bytes, core: Core | None = None) -> Core:
         if "job.turn" not in columns:
             state.job["turn"] = state.job["seq"]
             state.header["turns"] = state.header["job_seq"]
-        if "node.team" not in columns:
-            plant(state.handle)  # an older version had one trie of all tenants
+        if "job.gang_next" not in columns:
+            _list_gangs(state)
+        if "node.team" not in columns or "job.whole" not in columns:
+            plant(state.handle)  # an older version had one trie of all tenants, and no stakes
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error
     return core
@@ -249,7 +252,10 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
     strange = next((name for name in columns if name not in known | old), None)
     if strange is not None:
         raise _refused(f"it has {strange}, which is not known", "use the newer Fairlead")
-    rows = {table: len(columns[f"{tables[table]}.{TABLES[table].names[0]}"]) for table in tables}  # type: ignore[index]  # records have names
+    first = {table: f"{tables[table]}.{TABLES[table].names[0]}" for table in tables}  # type: ignore[index]  # records have names
+    if first["stake"] not in columns:
+        first["stake"] = first["node"]  # an older version: there are as many as nodes
+    rows = {table: len(columns[name]) for table, name in first.items()}
     parent = {name: table for table, names in ROWS.items() for name in names}
     for table, count in rows.items():
         fresh = getattr(state, table)
@@ -277,6 +283,16 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
     for name, like in SCRATCH.items():
         fresh = getattr(state, name)
         setattr(state, name, np.zeros((len(getattr(state, like)), *fresh.shape[1:]), fresh.dtype))
+
+
+def _list_gangs(state: State) -> None:
+    """An older version had no list of the active gangs."""
+    job = state.job
+    active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1) & (job["gang"] > 1))
+    job["gang_next"] = job["gang_before"] = NONE
+    job["gang_next"][active[:-1]] = active[1:]
+    job["gang_before"][active[1:]] = active[:-1]
+    state.header["gangs"] = active[0] if len(active) else NONE
 
 
 # Names

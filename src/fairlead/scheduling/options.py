@@ -21,27 +21,34 @@ class Options:
     `reserve_after`: a job that has been first in line for so long gets machines reserved.
     `preempt_after`: tasks are stopped for a job that was below its guarantee for so long.
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
-    `floors`: a tenant's first tasks count together. Nobody chooses otherwise: it is False of what
-    was decided by a version without them, and stands for all rules of that version: jobs took no
-    turns, and machines were reserved where only tasks of jobs that come first were, too.
+    `filling`: a tenant's jobs count as far as filling goes, and its first tasks together. Nobody
+    chooses otherwise: it is False of what was decided by an older version, and stands for all its
+    rules: jobs took no turns, machines were reserved where only tasks of jobs that come first
+    were, too, and gangs kept no room.
     """
 
     reserve_after: int | None = 60 * MICROSECONDS
     preempt_after: int | None = None
     whole: bool = True
-    floors: bool = True
+    filling: bool = True
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Self:
         """The options that were written down, perhaps by an older version. Raises InputError where
         there are some that only a newer one knows."""
+        if said.get("floors"):
+            raise InputError(
+                "tenants have floors here, by which only builds between two releases decided",
+                "use the build that wrote this, or begin with a new state folder",
+            )
+        said = {name: value for name, value in said.items() if name != "floors"}
         strange = sorted(set(said) - {field.name for field in fields(cls)})
         if strange:
             raise InputError(
                 f"the core has options that are not known here: {', '.join(strange)}",
                 "use the newer Fairlead that wrote them",
             )
-        return cls(**{"floors": False, **said})
+        return cls(**{"filling": False, **said})
 
     def plain(self) -> dict[str, Any]:
         """The options as they are written down."""

@@ -13,7 +13,6 @@ from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import FIELDS, Ints
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.memory.trail import mix
-from fairlead.scheduling.kernels.search.tenants import find_floors
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
 from fairlead.scheduling.state.digest import word_of
@@ -54,7 +53,7 @@ def reconfigure(
     mix(handle, _word(new))
     _end_reservations(book, jobs)
     usable = book.possible_now(jobs, scaled.usable)
-    find_floors(handle)
+    plant(handle)  # stakes are those of the new options
     rescale(handle, jobs, scaled.scale, scaled.unit, usable)
     plant(handle)
     for t in _top(book).tolist():
@@ -71,7 +70,7 @@ def _copy(core: Core, new: Core) -> None:
     mine = new.state.header[0].copy()
     for name in FIELDS:
         setattr(new.state, name, getattr(core.state, name).copy())
-    for name in ("fifo", "picky", "tight", "reserve_after", "floors"):
+    for name in ("fifo", "picky", "tight", "reserve_after", "filling"):
         new.state.header[0][name] = mine[name]
     new.book.ids = core.ids.copy()
     new.book.ids.find_tasks(new.state)
@@ -97,7 +96,10 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
         pledge(state.handle, m, int(machines["reserved"][m]))  # so that it can be released
         release(state.handle, m)
     machines["reserved"] = NONE
+    machines["kept"] = 0
     state.job["reserved"][jobs] = 0
+    state.job["kept"][jobs] = 0
+    state.tenant["kept"] = 0
     state.job["due"][jobs] = 0
     header = state.header[0]
     header["due"] = header["hopeless"] = 0
@@ -107,7 +109,7 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
 
 def _word(core: Core) -> int:
     """A number for what the core decides by, the same on every machine."""
-    options = [(name, value) for name, value in core.options.plain().items() if name != "floors"]
-    if core.options.floors:
-        options.append(("floors", True))  # else as a version wrote it that had none
+    options = [(name, value) for name, value in core.options.plain().items() if name != "filling"]
+    if core.options.filling:
+        options.append(("filling", True))  # else as a version wrote it that had none
     return word_of((core.book.scaler.spec, core.placement.name, options))

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from fairlead.scheduling.kernels.alarms import wake
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Records, State
-from fairlead.scheduling.kernels.memory.tables import NEVER, DecisionCode, Full
+from fairlead.scheduling.kernels.memory.tables import NEVER
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import find
 from fairlead.scheduling.preemption.adapter import Stopping
@@ -45,7 +46,7 @@ class SlotCore:
         header["tight"] = self.placement.tight
         after = options.reserve_after
         header["reserve_after"] = NEVER if after is None else after
-        header["floors"] = options.floors
+        header["filling"] = options.filling
 
     @property
     def state(self) -> State:

@@ -12,17 +12,9 @@ import pytest
 from fairlead import compiled
 from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.change import machine_events as happen
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import (
-    FLOATS,
-    INTS,
-    LISTS,
-    SETS,
-    TABLES,
-    UPS,
-    WORDS,
-    Full,
-)
+from fairlead.scheduling.kernels.memory.tables import FLOATS, INTS, LISTS, SETS, TABLES, UPS, WORDS
 from fairlead.scheduling.kernels.room.rules import score_of
 from fairlead.scheduling.placement.registry import find
 from fairlead.scheduling.state import search_invariants

@@ -9,8 +9,9 @@ import pytest
 
 from fairlead.scheduling.kernels.change import job_events as people
 from fairlead.scheduling.kernels.change import machine_events as happen
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import NONE, Full
+from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.search.best_first import next_near
 from fairlead.scheduling.kernels.search.levels import level
 from fairlead.scheduling.kernels.search.search import next_job

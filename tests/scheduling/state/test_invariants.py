@@ -18,7 +18,7 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import GRADES, RESOURCES, UPS
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.state import invariants, search_invariants
+from fairlead.scheduling.state import invariants, search_invariants, stake_invariants
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.invariants import broken, check
 from fairlead.scheduling.state.rows import machines_there, tasks_held
@@ -221,6 +221,11 @@ def a_count_of_reserved_machines(core: Core) -> None:
     core.state.job[job_named(core, "large")]["reserved"] += 1
 
 
+@fault(invariants.jobs)
+def a_count_of_machines_whose_room_is_kept(core: Core) -> None:
+    core.state.job[job_named(core, "large")]["kept"] += 1
+
+
 @fault(invariants.shares)
 def a_share(core: Core) -> None:
     core.state.job[job_named(core, "zoned")]["mu"] += 0.5
@@ -249,16 +254,6 @@ def a_rate(core: Core) -> None:
 @fault(invariants.tenants)
 def what_is_idle(core: Core) -> None:
     core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["idle"] += 0.1
-
-
-@fault(invariants.tenants)
-def a_floor(core: Core) -> None:
-    core.state.tenant[core.state.job[job_named(core, "parts")]["tenant"]]["floor"] += 1
-
-
-@fault(invariants.tenants)
-def the_share_of_a_floor(core: Core) -> None:
-    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["least"] += 0.1
 
 
 @fault(invariants.tenants)
@@ -327,6 +322,32 @@ def a_node_that_needs_other_terms_in_brief(core: Core) -> None:
     core.state.node[core.state.header[0]["root"]]["word"] ^= np.uint64(1)
 
 
+def a_stake(core: Core) -> np.void:
+    """The first of those of the tenant that has most."""
+    tenants = core.state.tenant
+    roots = tenants["stakes"][: int(core.state.header[0]["tenants"])]
+    found: np.void = core.state.stake[
+        roots[(roots >= 0) & (tenants["single"][: len(roots)] == 0)][0]
+    ]
+    return found
+
+
+@fault(stake_invariants.stakes)
+def what_a_child_counts(core: Core) -> None:
+    a_stake(core)["amounts"] += 0.1
+
+
+@fault(stake_invariants.stakes)
+def the_most_of_first_tasks(core: Core) -> None:
+    a_stake(core)["most"] *= 2
+
+
+@fault(stake_invariants.stakes)
+def a_lost_stake(core: Core) -> None:
+    job = core.state.job[job_named(core, "parts")]
+    core.state.tenant[job["tenant"]]["stakes"] = -1
+
+
 @fault(search_invariants.refused)
 def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
     core.state.machine["dirty"] = core.state.machine["refused"] = 1
@@ -336,6 +357,16 @@ def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
 @fault(search_invariants.reservations)
 def a_count_of_reservations(core: Core) -> None:
     core.state.header[0]["reservations"] += 1
+
+
+@fault(search_invariants.reservations)
+def what_a_tenants_gangs_keep(core: Core) -> None:
+    core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["kept"] += 1
+
+
+@fault(search_invariants.reservations)
+def a_list_of_gangs(core: Core) -> None:
+    core.state.header[0]["gangs"] = job_named(core, "capped")
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -352,7 +383,7 @@ def test_every_invariant_has_a_planted_fault() -> None:
     parts = {invariants.tasks, invariants.machines, invariants.rooms, invariants.placements}
     parts |= {invariants.jobs, invariants.shares, invariants.tenants, invariants.caps}
     parts |= {search_invariants.sets, search_invariants.tries, search_invariants.reservations}
-    parts.add(search_invariants.refused)
+    parts |= {search_invariants.refused, stake_invariants.stakes}
     assert {noticed_by for noticed_by, _ in FAULTS.values()} == parts
 
 

@@ -189,6 +189,7 @@ def starts(world: World, without: frozenset[Kind]) -> bool:
     another = replace(job_of(world), name="another", spread=False)
     if Gang in without:
         another = replace(another, gang=1)
+        events.append(JobCancelled(LATER, "job"))  # it would keep the room for itself
     if Prefers in without:
         another = replace(another, prefer=Selector(), prefer_for=None)
     if world.spread and OneEach not in without:

@@ -16,7 +16,7 @@ from tests.transcripts import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "service.md").read_text(encoding="utf-8")
 GROUPS = ("options", "limits", "retention", "tenants")
-NOT_CHOSEN = ("floors",)
+NOT_CHOSEN = ("filling",)
 DEFAULTS = [
     (name, value)
     for made in (Settings(), Options(), Limits(), Retention(), ApiSettings())

@@ -81,15 +81,15 @@ def test_a_journal_with_names_that_would_be_refused_now_goes_on() -> None:
     assert stage.service.records.job(name) is not None
 
 
-def test_what_was_decided_without_floors_is_so_again_and_what_comes_then_has_them() -> None:
-    stage = Stage(settings=Settings(options=Options(floors=False)))
+def test_what_was_decided_by_older_rules_is_so_again_and_what_comes_then_is_not() -> None:
+    stage = Stage(settings=Settings(options=Options(filling=False)))
     for name in ("x", "y"):
         stage.step(PutTenant(ADMIN, Tenant(name)))
     many = [job(f"many{n}", 2, tenant="y") for n in range(4)]
     stage.submit(job("one", 4, tenant="x"), *many)
     assert [each.name for each in stage.world.running()] == ["one", "many0", "many1", "many2"]
     (start, *entries) = stage.entries()  # as an older version wrote them
-    del start.body["options"]["floors"]
+    del start.body["options"]["filling"]
     stage.place.rows = list(rows_of((start, *entries), first_link(NAME)))
     assert replay(stage.entries()).decisions == 4
     stage.restart(Settings())
@@ -97,11 +97,11 @@ def test_what_was_decided_without_floors_is_so_again_and_what_comes_then_has_the
     stage.restart()
     stage.step()
     (change,) = stage.entries("core_changed")
-    assert change.body["options"]["floors"]
+    assert change.body["options"]["filling"]
     core = stage.service.core
     assert core is not None
     core.check()
-    assert core.state.tenant["floor"].any()
+    assert core.state.tenant["stakes"].any()
     assert replay(stage.entries()).digest == core.digest()
 
 
@@ -121,6 +121,18 @@ def test_what_a_newer_version_wrote_is_told_before_any_of_it_is_read() -> None:
     for read in (replay, verify):
         with pytest.raises(VersionJournalError, match=r"from entry 1, as version 9\.9.*newer one"):
             read((start, *entries))
+
+
+def test_what_was_decided_by_floors_is_told_and_left_as_it_is() -> None:
+    # Builds between two releases wrote this: False of a journal that had begun without.
+    stage = Stage()
+    stage.step()
+    start = stage.entries()[0]
+    start.body["options"] = {"floors": False}
+    assert not core_of(start.body).options.filling
+    start.body["options"] = {"floors": True}
+    with pytest.raises(CorruptJournalError, match=r"entry 1 .*have floors here, by which only"):
+        replay([start])
 
 
 def test_options_that_nobody_knows_are_told_by_name() -> None:

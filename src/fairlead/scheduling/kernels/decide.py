@@ -10,6 +10,7 @@ from typing import Any
 
 from fairlead.compiling import inner, long_kernel
 from fairlead.scheduling.kernels.change.counts import update_job
+from fairlead.scheduling.kernels.change.keeping import keep
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     begin,
@@ -69,6 +70,8 @@ def decide(s: Handle, rule: Any) -> int:
             if job.fresh:
                 job.fresh = 0
                 update_job(s, j)
+            continue
+        if keep(s, j, m):
             continue
         launch(s, j, m)
         liked = is_preferred(s, j, m)

@@ -18,6 +18,7 @@ import numpy as np
 
 from fairlead.compiling import inner, long_kernel, small
 from fairlead.scheduling.kernels.change.counts import update_job
+from fairlead.scheduling.kernels.change.keeping import keep
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     begin,
@@ -38,7 +39,7 @@ from fairlead.scheduling.kernels.room.permission import (
     next_permitted,
 )
 from fairlead.scheduling.kernels.room.rules import better, slack
-from fairlead.scheduling.kernels.search.levels import level, turn_of
+from fairlead.scheduling.kernels.search.levels import level_now, turn_of
 
 MILLION = 1_000_000
 UNNAMED = -1
@@ -128,7 +129,7 @@ def _least_pair(s: Handle, rule: Any, bound: Any, stamp: Any, machine: Any) -> i
         if (not job.fresh and w.dirty == 0) or (best >= 0 and not _before(s, bound, j, best)):
             continue
         if stamp[j] != w.launched:
-            bound[j, 2] = level(s, j)
+            bound[j, 2] = level_now(s, j)
             if best >= 0 and not _before(s, bound, j, best):
                 continue
             m = _best_machine(s, rule, j, _everywhere(s, j)) if may_start(s, j) else NONE
@@ -173,6 +174,8 @@ def decide_guided(s: Handle, rule: Any) -> int:
         if full != NOT_FULL:
             return full
         m = machine[j]
+        if keep(s, j, m):
+            continue
         everywhere = _everywhere(s, j)
         liked = False
         for launched in range(tasks):

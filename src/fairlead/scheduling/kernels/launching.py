@@ -15,8 +15,9 @@ from fairlead.scheduling.kernels.change.counts import (
 )
 from fairlead.scheduling.kernels.change.reservations import reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.task_lists import link
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, DecisionCode, Full
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, write_decision
 from fairlead.scheduling.kernels.room.permission import has_terms, known_useless
 from fairlead.scheduling.kernels.room.places import drop_near
@@ -66,7 +67,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     if job.total != UNLIMITED:
         job.waiting -= 1
     job.launches += 1
-    if w.floors:
+    if w.filling:
         job.turn = w.turns
         w.turns += 1
     w.launched += 1

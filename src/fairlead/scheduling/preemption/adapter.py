@@ -10,8 +10,8 @@ from fairlead.model.errors import InputError
 from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.pledges import pledge, release
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.state import Ints, Records, State
-from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.preemption.picture import (
     BOUNDLESS,

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.dump import SCRATCH
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.state import FIELDS
-from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.preemption.adapter import Stopping
 from fairlead.scheduling.preemption.rule import Memory
 

@@ -20,8 +20,8 @@ from fairlead.scheduling.kernels.change.machine_events import (
     join,
     leave,
 )
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
-from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Ids, Unit, unit_names

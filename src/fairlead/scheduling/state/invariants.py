@@ -25,8 +25,10 @@ from fairlead.scheduling.state.rows import (
     tasks_held,
     tasks_of,
     tasks_on,
+    tenant_slots,
 )
 from fairlead.scheduling.state.search_invariants import search_structures
+from fairlead.scheduling.state.stake_invariants import weight_of
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
 
 
@@ -51,11 +53,6 @@ def broken(state: State) -> Iterator[str]:
         search_structures,
     ):
         yield from part(state)
-
-
-def tenant_slots(state: State) -> list[int]:
-    used = state.tenant["used"][: int(state.header[0]["tenants"])]
-    return [int(t) for t in np.flatnonzero(used == 1)]
 
 
 def tasks(state: State) -> Iterator[str]:
@@ -241,6 +238,9 @@ def jobs(state: State) -> Iterator[str]:
         reserved = int(((machine["reserved"] == j) & (machine["pledged"] == 0)).sum())
         if job["reserved"] != reserved:
             yield f"{reserved} machines are reserved for job {j}, not {job['reserved']}"
+        kept = int(((machine["reserved"] == j) & (machine["kept"] == 1)).sum())
+        if job["kept"] != kept:
+            yield f"the room of {kept} machines is kept for job {j}, not of {job['kept']}"
 
 
 def shares(state: State) -> Iterator[str]:
@@ -257,7 +257,7 @@ def shares(state: State) -> Iterator[str]:
 
 
 def tenants(state: State) -> Iterator[str]:
-    """Tenants: active children, weights, idle holdings and floors."""
+    """Tenants: active children, weights, idle holdings."""
     slots = tenant_slots(state)
     own: dict[int, list[int]] = {t: [] for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
@@ -273,7 +273,6 @@ def tenants(state: State) -> Iterator[str]:
         if listed != below[t]:
             yield f"the children of tenant {t} are {below[t]}, not {listed}"
     held: dict[int, int] = {}
-    floor: dict[int, int] = {}
     busy: dict[int, bool] = {}
 
     def gather(t: int) -> None:
@@ -282,8 +281,6 @@ def tenants(state: State) -> Iterator[str]:
         job = state.job
         held[t] = sum(int(job[j]["held"] * job[j]["unit"]) for j in own[t])
         held[t] += sum(held[child] for child in below[t])
-        floor[t] = sum(_first(job[j]) for j in own[t]) if state.header[0]["floors"] else 0
-        floor[t] += sum(floor[child] for child in below[t])
         busy[t] = any(job[j]["active"] for j in own[t]) or any(busy[c] for c in below[t])
 
     def compare(t: int) -> Iterator[str]:
@@ -292,12 +289,11 @@ def tenants(state: State) -> Iterator[str]:
         children = [c for c in below[t] if busy[c]]
         moving = sum(int(job[j]["held"] * job[j]["unit"]) for j in active)
         moving += sum(held[c] for c in children)
-        exactly = sum((_weight(state, c) for c in children), Fraction(0))
+        exactly = sum((weight_of(state, c) for c in children), Fraction(0))
         weights = float(exactly)
         found = {
             "held": held[t],
             "moving": moving,
-            "floor": floor[t],
             "jobs": len(active),
             "children": len(children),
             "weights": weights,
@@ -305,7 +301,6 @@ def tenants(state: State) -> Iterator[str]:
         if busy[t] and not tenant["single"]:
             found["beside"] = weights + len(active)
             found["idle"] = (held[t] - moving) / SHARE
-            found["least"] = floor[t] / SHARE
         if tenant["leveled"] == state.header[0]["leveled"]:
             for each in (j for j in active if job[j]["held"] == 0):
                 found["nothing"] = float(levels_of(state.handle, np.array([each]))[0])
@@ -318,20 +313,6 @@ def tenants(state: State) -> Iterator[str]:
             gather(t)
     for t in slots:
         yield from compare(t)
-
-
-def _first(job: np.void) -> int:
-    """What a job counts in its tenants' floors: of an active one what starts together, and a unit
-    less for each task."""
-    held, unit = int(job["held"]), int(job["unit"])
-    return min(held, int(job["gang"])) * max(unit - 1, 0) if job["active"] else held * unit
-
-
-def _weight(state: State, t: int) -> Fraction:
-    """A tenant's weight, with what rounding took from it."""
-    return Fraction(float(state.tenant[t]["weight"])) + Fraction(
-        float(state.tenant[t]["weight_low"])
-    )
 
 
 def caps(state: State) -> Iterator[str]:

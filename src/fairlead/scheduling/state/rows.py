@@ -108,3 +108,9 @@ def limits(state: State, tenant: int, demand: Ints) -> Iterator[tuple[int, int, 
             if limit != UNLIMITED:
                 yield t, r, limit
         t = int(state.tenant[t]["parent"])
+
+
+def tenant_slots(state: State) -> list[int]:
+    """The slots of the tenants that are there, in their order."""
+    used = state.tenant["used"][: int(state.header[0]["tenants"])]
+    return [int(t) for t in np.flatnonzero(used == 1)]

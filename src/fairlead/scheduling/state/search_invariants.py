@@ -9,9 +9,10 @@ import numpy as np
 
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, SHARE, UPS, WORD
-from fairlead.scheduling.kernels.search.levels import NEARER, UNDER
+from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.search.levels import UNDER
 from fairlead.scheduling.state.rows import UP, are_held, bits
+from fairlead.scheduling.state.stake_invariants import Children, children_of, height, stakes
 from fairlead.scheduling.transitions import MachineState
 
 LEAST = np.array([(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)])
@@ -22,6 +23,7 @@ def search_structures(state: State) -> Iterator[str]:
     """Yields a sentence for each invariant that does not hold."""
     yield from sets(state)
     yield from tries(state)
+    yield from stakes(state)
     yield from reservations(state)
     yield from spots(state)
     yield from refused(state)
@@ -60,6 +62,7 @@ def sets(state: State) -> Iterator[str]:
 def tries(state: State) -> Iterator[str]:
     """Each active job is a leaf of its tenant's trie of jobs, each active tenant one of its
     parent's of tenants, or of that of all without a parent."""
+    children = children_of(state)
     jobs: dict[int, set[int]] = {}
     teams: dict[int, set[int]] = {NONE: set()}
     known = state.job[: int(state.header[0]["jobs"])]
@@ -87,7 +90,7 @@ def tries(state: State) -> Iterator[str]:
             if state.node[n]["team"] != team:
                 yield f"node {n} does not know of what its trie is"
             if state.node[n]["left"] < 0:
-                yield from _tenant_leaf(state, n) if team else _leaf(state, n)
+                yield from _tenant_leaf(state, n, children) if team else _leaf(state, n)
     free, at = 0, int(state.header[0]["free_node"])
     while at >= 0 and free <= len(state.node):
         free, at = free + 1, int(state.node[at]["left"])
@@ -163,7 +166,7 @@ def _leaf(state: State, n: int) -> Iterator[str]:
     if job["leaf"] != n:
         yield f"job {j} has another leaf than {n}"
     header = state.header[0]
-    turn = job["turn"] if header["floors"] and not header["fifo"] else job["seq"]
+    turn = job["turn"] if header["filling"] and not header["fifo"] else job["seq"]
     if (leaf["key"], leaf["turn"]) != (job["mu"], turn) or leaf["fresh"] != job["fresh"]:
         yield f"the leaf of job {j} has another place in line than the job"
     if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
@@ -171,7 +174,7 @@ def _leaf(state: State, n: int) -> Iterator[str]:
     yield from _brief(state, n)
 
 
-def _tenant_leaf(state: State, n: int) -> Iterator[str]:
+def _tenant_leaf(state: State, n: int, children: Children) -> Iterator[str]:
     leaf = state.node[n]
     t = int(leaf["owner"])
     tenant = state.tenant[t]
@@ -182,15 +185,10 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     key, turn = min((float(state.node[n]["key"]), int(state.node[n]["turn"])) for n in roots)
     if tenant["single"] or state.header[0]["fifo"]:
         pass
-    elif key == 0:
-        x = Fraction(int(tenant["held"] - tenant["moving"]), SHARE)
-        floor = Fraction(int(tenant["floor"]), SHARE)
-        x = x if x >= floor else floor - (floor - x) * Fraction(NEARER)
-        key = float(x / (Fraction(float(tenant["weight"])) + Fraction(float(tenant["weight_low"]))))
     else:
-        key = key * float(tenant["beside"]) + float(tenant["idle"])
-        least = float(tenant["least"])
-        key = (key if key >= least else least - (least - key) * NEARER) / tenant["weight"] * UNDER
+        exactly = height(state, t, children[t], Fraction(key))
+        near = key != 0 and exactly * (1 - 4 * (1 - Fraction(UNDER))) <= leaf["key"] <= exactly
+        key = float(leaf["key"]) if near else float(exactly)
     if tenant["leaf"] != n:
         yield f"tenant {t} has another leaf than {n}"
     if (leaf["key"], leaf["turn"]) != (key, turn):
@@ -234,6 +232,18 @@ def reservations(state: State) -> Iterator[str]:
         yield f"{count} machines are reserved, not {state.header[0]['reservations']}"
     if state.header[0]["changed"] != (state.machine["changed"] == 1).sum():
         yield f"{state.header[0]['changed']} machines are said to be changed: others are"
+    gangs: list[int] = []
+    j = int(state.header[0]["gangs"])
+    while j != NONE and len(gangs) <= len(state.job):
+        gangs.append(j)
+        j = int(state.job[j]["gang_next"])
+    job = state.job[: int(state.header[0]["jobs"])]
+    active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1) & (job["gang"] > 1))
+    if sorted(gangs) != active.tolist():
+        yield f"the active gangs are said to be {gangs}, and are {active.tolist()}"
+    kept = np.bincount(job["tenant"], job["kept"] * job["used"], len(state.tenant))
+    for t in np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["kept"] != kept)).tolist():
+        yield f"the room of {int(kept[t])} machines is kept for tenant {t}"
     for j in np.unique(owners[owners != NONE]).tolist():
         if not state.job[j]["used"]:
             yield f"machines are reserved for job slot {j}, which nobody uses"

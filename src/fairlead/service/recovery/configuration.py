@@ -22,7 +22,7 @@ from fairlead.version import __version__
 
 SCHEMA = 5
 """Of the entries' kinds and bodies. 2: there is `core_changed`. 3: `engine_changed` and
-`engine_gone`. 4: `task_placed`. 5: `options` say whether tenants have floors."""
+`engine_gone`. 4: `task_placed`. 5: `options` say whether tenants are filled."""
 
 SERVICE_STARTED = "service_started"
 """The kind of the entry that says what the core is made of."""

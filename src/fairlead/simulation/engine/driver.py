@@ -11,7 +11,8 @@ import numpy as np
 
 from fairlead.scheduling.kernels.alarms import wake
 from fairlead.scheduling.kernels.change.machine_events import end
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, TrailCode
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, TrailCode
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.simulation.engine.changes import Change, Changes, Kind
 from fairlead.simulation.engine.feed import Chunk, Durations, chunks
 from fairlead.simulation.engine.options import Options

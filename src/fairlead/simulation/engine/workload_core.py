@@ -10,8 +10,9 @@ from fairlead.scheduling.advice.apply import advice_changed
 from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.apply import tenant_changed
 from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.state import Ints, Words
-from fairlead.scheduling.kernels.memory.tables import NONE, Full
+from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.placement.registry import DEFAULT
 from fairlead.scheduling.preemption.guarantees import by_name

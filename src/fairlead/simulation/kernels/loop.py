@@ -16,8 +16,9 @@ from fairlead.scheduling.kernels.change.machine_events import advance as pass_ti
 from fairlead.scheduling.kernels.change.machine_events import end
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full, TrailCode
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Records, Words, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, DecisionCode, Full, TrailCode
+from fairlead.scheduling.kernels.memory.tables import NEVER
 from fairlead.simulation.kernels.heap import pop, push
 from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, Why
 

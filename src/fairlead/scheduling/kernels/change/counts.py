@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner, kernel
-from fairlead.scheduling.kernels.change.task_lists import unlink
+from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
+from fairlead.scheduling.kernels.search.filling import stake_all
 from fairlead.scheduling.kernels.search.levels import leads, turn_of
 from fairlead.scheduling.kernels.search.tenants import (
     hold,
@@ -67,7 +68,7 @@ def _leave(s: Handle, j: int) -> None:
 
 @kernel
 def plant(s: Handle) -> None:
-    """All tries, anew, from the jobs that are active."""
+    """All tries and stakes, anew, from the jobs that are active."""
     w = s.header[0]
     w.nodes = 0
     w.free_node = NONE
@@ -79,6 +80,7 @@ def plant(s: Handle) -> None:
         tenant.teams = NONE
         tenant.leaf = NONE
         settle(s, t)
+    stake_all(s)
     for j in range(w.jobs):
         if s.job[j].used and s.job[j].active:
             _enter(s, j)
@@ -120,10 +122,13 @@ def unreserve(s: Handle, j: int) -> None:
         machine = s.machine[m]
         if machine.reserved == j and not machine.pledged:
             machine.reserved = NONE
+            machine.kept = 0
             job.reserved -= 1
             w.reservations -= 1
             mark_room_grew(s, m)
     job.reserved = 0
+    s.tenant[job.tenant].kept -= job.kept
+    job.kept = 0
     w.hopeless = 0
     w.relook = 1
     if w.deciding:
@@ -181,11 +186,15 @@ def update_job(s: Handle, j: int) -> None:
         job.fresh = 1
         _enter(s, j)
         set_active(s, j, True)
+        if job.gang > 1:
+            enlist(s, j)
         if job.likes:
             ring_at(s, j)
     elif job.active and not active:
         _leave(s, j)
         set_active(s, j, False)
+        if job.gang > 1:
+            delist(s, j)
         if job.reserved > 0:
             unreserve(s, j)
     elif active:

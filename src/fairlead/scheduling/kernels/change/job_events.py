@@ -8,17 +8,11 @@ from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, freshen, update_job
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.task_lists import free_task
+from fairlead.scheduling.kernels.memory.codes import Full, TrailCode
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, Words, int64
-from fairlead.scheduling.kernels.memory.tables import (
-    BLANK_JOB,
-    BLANK_TENANT,
-    MANY,
-    NONE,
-    UNLIMITED,
-    Full,
-    TrailCode,
-)
+from fairlead.scheduling.kernels.memory.tables import BLANK_JOB, BLANK_TENANT, MANY, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, record
+from fairlead.scheduling.kernels.search.filling import stake_tenant
 from fairlead.scheduling.kernels.search.tenants import hold, lift_tenant, reweigh, settle
 
 OUT_FULL = int(Full.OUT)
@@ -85,6 +79,7 @@ def weigh(s: Handle, t: int, weight: float, low: float) -> None:
         if tenant.parent >= 0:
             reweigh(s, int64(tenant.parent))
             settle(s, int64(tenant.parent))
+            stake_tenant(s, t)
         w.fell = 1
         w.relook = 1
         w.leveled += 1
@@ -231,9 +226,10 @@ def rescale(s: Handle, jobs: Ints, scale: Floats, unit: Ints, usable: Ints) -> N
     for i in range(len(jobs)):
         j = jobs[i]
         job = s.job[j]
-        if job.unit != unit[i]:
-            hold(s, j, int64(job.held), unit[i])
+        changed = job.unit != unit[i] or job.scale != scale[i]
         job.scale = scale[i]
+        if changed:
+            hold(s, j, int64(job.held), unit[i])
         job.usable = usable[i]
         update_job(s, j)
 

@@ -20,14 +20,9 @@ from fairlead.scheduling.kernels.change.counts import (
 )
 from fairlead.scheduling.kernels.change.reservations import check_reservation
 from fairlead.scheduling.kernels.change.task_lists import free_task, queue
+from fairlead.scheduling.kernels.memory.codes import DecisionCode, TrailCode
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import (
-    NEVER,
-    NONE,
-    UNLIMITED,
-    DecisionCode,
-    TrailCode,
-)
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, record, write_decision
 from fairlead.scheduling.kernels.room.places import ONE, UP, replant
 from fairlead.scheduling.kernels.room.rooms import fill, measure
@@ -72,6 +67,7 @@ def join(s: Handle) -> int:
     machine.dirty = 0
     machine.changed = 0
     machine.pledged = 0
+    machine.kept = 0
     machine.unset = 0
     machine.tasks = 0
     machine.first = NONE

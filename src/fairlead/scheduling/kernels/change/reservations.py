@@ -7,9 +7,11 @@ its own tasks are (it would only take its own place again), then those where lea
 Nobody else is placed there until it launches on one of them, but for tasks that end before it can
 start.
 
-Only what has more keeps it out: where all tasks are of jobs of no higher level, what ends is theirs
-to start again. Where no machine is left for it, it is asked again after as long. A core of a
-version without floors did neither (see docs/decisions/0311-reservations-are-for-who-has-less.md).
+Only what has more and is smaller keeps it out: where a task is of a job of no higher level, what
+ends is that one's to start again, and where its end makes room alone, that goes to whoever has the
+least level. Where no machine is left for it, the next in line is asked, and where none is for
+anybody, all are asked again after as long. A core of an older version did none of this (see
+docs/decisions/0311-reservations-are-for-who-has-less.md and 0313-room-for-gangs.md).
 """
 
 from __future__ import annotations
@@ -17,14 +19,18 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner
-from fairlead.scheduling.kernels.change.counts import unreserve
+from fairlead.scheduling.kernels.change.awaited import expected_room, makes_room, missing, would_fit
+from fairlead.scheduling.kernels.change.counts import mark_room_grew, unreserve
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
-from fairlead.scheduling.kernels.room.permission import at_once, has_terms
-from fairlead.scheduling.kernels.room.places import ONE, UP, ask_able, next_within
-from fairlead.scheduling.kernels.room.rooms import devices, when_empty
-from fairlead.scheduling.kernels.search.levels import leads, level
+from fairlead.scheduling.kernels.room.permission import at_once, has_terms, within_caps
+from fairlead.scheduling.kernels.room.places import UP, ask_able, next_within
+from fairlead.scheduling.kernels.room.rooms import when_empty
+from fairlead.scheduling.kernels.search.levels import leads, level, levels_of, turn_of
 from fairlead.scheduling.kernels.search.search import first_job
+
+KINDS = 16
+"""So many kinds of jobs are asked, one after the other, until machines can be reserved for one."""
 
 
 @inner
@@ -34,124 +40,29 @@ def can_reserve(s: Handle, j: int, m: int) -> bool:
 
 
 @inner
-def _would_fit(s: Handle, j: int, m: int, free: Ints, piece: Ints) -> bool:
-    """Tells whether a task of the job fits on the machine if so much of it is free."""
-    for r in range(len(free)):
-        need, unit = s.demand[j, r], s.unit[r]
-        if need == 0:
-            continue
-        if unit == 0:
-            if need > free[r]:
-                return False
-        else:
-            whole, most = 0, 0
-            for p in range(s.column[r], s.column[r] + devices(s, m, r)):
-                whole += piece[p] == unit
-                most = max(most, piece[p])
-            if need > (whole * unit if whole > 0 else most):
-                return False
-    return True
-
-
-@inner
-def _expected_end(s: Handle, t: int) -> int:
-    """Returns when the task is expected to end; NEVER where its job does not say."""
-    expected = s.job[s.task[t].job].expected
-    return s.task[t].launched + expected if expected > 0 else int64(NEVER)
-
-
-@inner
-def _first_end(s: Handle, m: int) -> int:
-    """Returns when the first task on the machine is expected to end; NEVER where nobody knows."""
-    soonest = int64(NEVER)
-    t = int64(s.machine[m].first)
-    while t >= 0:
-        soonest = min(soonest, _expected_end(s, t))
-        t = int64(s.task[t].machine_next)
-    return soonest
-
-
-@inner
-def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
-    """Returns when a task of the job is expected to fit on the machine; NEVER where nobody knows,
-    or where that is after `latest`, for then the machine would not be chosen."""
-    tasks = s.machine[m].tasks
-    if not s.header[0].told and not s.job[j].spread:
-        return s.header[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
-    later = latest != NEVER and _first_end(s, m) > latest
-    if later and not _would_fit(s, j, m, s.free[m], s.piece[m]):
-        return int64(NEVER)
-    free, piece = s.free[m].copy(), s.piece[m].copy()
-    order = np.empty(tasks, np.int64)
-    ends = np.empty(tasks, np.int64)
-    own = 0  # tasks of the job itself, which a job that spreads waits for
-    t = int64(s.machine[m].first)
-    for i in range(tasks):
-        order[i] = t
-        ends[i] = _expected_end(s, t)
-        own += s.task[t].job == j
-        t = int64(s.task[t].machine_next)
-    by_end = np.argsort(ends)
-    spread = s.job[j].spread
-    when = s.header[0].now
-    if not (spread and own) and _would_fit(s, j, m, free, piece):
-        return when
-    for i in by_end:
-        if ends[i] == NEVER or ends[i] > latest:
-            return int64(NEVER)
-        task = s.task[order[i]]
-        own -= task.job == j
-        when = max(when, ends[i])
-        for r in range(len(free)):
-            need, unit = s.demand[task.job, r], s.unit[r]
-            free[r] += need
-            if unit == 0 or need == 0:
-                continue
-            last = len(piece)
-            for other in range(r + 1, len(free)):
-                if s.unit[other] > 0:
-                    last = min(last, s.column[other])
-            for p in range(s.column[r], last):
-                if (task.pieces >> np.uint64(p)) & ONE:
-                    piece[p] += min(need, unit)
-        if not (spread and own) and _would_fit(s, j, m, free, piece):
-            return when
-    return int64(NEVER)
-
-
-@inner
-def missing(s: Handle, j: int, m: int) -> float:
-    """Returns what is missing for a task, as the largest part of the machine's capacity."""
-    most = 0.0
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0:
-            most = max(most, max(need - s.free[m, r], 0) / s.capacity[m, r])
-    return most
-
-
-@inner
 def _starts_again(s: Handle, k: int, m: int, j: int) -> bool:
     """Is it job k that what ends of it on machine m makes room for, and not job j? It has no more
     (or, where all levels are equal, was submitted before), and misses the room: were there some for
     another task already, a limit would hold it back."""
-    if not s.job[k].active or _would_fit(s, k, m, s.free[m], s.piece[m]):
+    if not s.job[k].active or would_fit(s, k, m, s.free[m], s.piece[m]):
         return False
     return not leads(s, j, k) or (not s.header[0].fifo and level(s, j) == level(s, k))
 
 
 @inner
 def _is_left_out(s: Handle, j: int, m: int, wanted: int, own: int) -> bool:
-    """Has nobody of a higher level a task on the machine, where so many are the job's own? Of a
-    single task these make room for the next; a gang's do only together."""
+    """Has nobody of a higher level a task on the machine that is too small to make room alone,
+    where so many are the job's own? Of a single task these make room for the next; a gang's do
+    only together."""
     machine = s.machine[m]
     only = wanted == 1 and own == machine.tasks
-    if only or not s.header[0].floors:
+    if only or not s.header[0].filling:
         return only
     t = int64(machine.first)
     while t >= 0:
         k = int64(s.task[t].job)
-        if (wanted > 1) if k == j else not _starts_again(s, k, m, j):
+        again = wanted == 1 if k == j else _starts_again(s, k, m, j)
+        if not again and (wanted > 1 or not makes_room(s, j, m, k)):
             return False
         t = int64(s.task[t].machine_next)
     return bool(machine.tasks > 0)
@@ -186,10 +97,21 @@ def reserve(s: Handle, j: int) -> bool:
                     latest = min(latest, when[m])
                 lack[m] = missing(s, j, m)
         m = next_within(s, m + 1)
-    if there < wanted:
-        return False
-    until = int64(0)
     room = 0
+    until = int64(0)
+    if job.kept > 0:
+        for m in range(machines):
+            if s.machine[m].kept and s.machine[m].reserved == j:
+                room += when_empty(s, j, m)
+                until = max(until, expected_room(s, j, m, int64(NEVER)))
+    if there + room < wanted:
+        return False
+    for m in range(machines if job.kept > 0 else 0):
+        if s.machine[m].reserved == j:
+            s.machine[m].kept = 0  # it belongs to what is reserved now
+            mark_room_grew(s, m)  # others may pass where that is to start later
+    s.tenant[job.tenant].kept -= job.kept
+    job.kept = 0
     while room < wanted:
         best = NONE
         for m in range(machines):
@@ -216,11 +138,62 @@ def reserve(s: Handle, j: int) -> bool:
 
 
 @inner
+def _are_alike(s: Handle, j: int, other: int) -> bool:
+    """Do both jobs ask machines for the same?"""
+    one, two = s.job[j], s.job[other]
+    alike = at_once(s, j) == at_once(s, other) and one.spread == two.spread
+    for r in range(s.demand.shape[1]):
+        alike &= s.demand[j, r] == s.demand[other, r]
+    for i in range(s.needs.shape[1]):
+        alike &= s.needs[j, i] == s.needs[other, i]
+    return alike
+
+
+@inner
+def _line(s: Handle) -> Ints:
+    """The active jobs for which nothing is reserved, by (level, turn)."""
+    w = s.header[0]
+    line, turns = np.empty(w.active, np.int64), np.empty(w.active, np.int64)
+    count = 0
+    for j in range(w.jobs):
+        job = s.job[j]
+        if job.used and job.active and job.reserved == job.kept:
+            line[count] = j
+            turns[count] = turn_of(s, j)
+            count += 1
+    line = line[:count][np.argsort(turns[:count])]
+    return line[np.argsort(levels_of(s, line), kind="mergesort")]
+
+
+@inner
+def _reserve_behind(s: Handle, first: int) -> bool:
+    """Reserves machines for the first of those in line behind job `first` for whom there are some;
+    tells whether there is one. Of jobs that are alike only one is asked, and few in all: each is
+    asked about all machines."""
+    asked = np.empty(KINDS, np.int64)
+    asked[0] = first
+    kinds = 1
+    for j in _line(s):
+        known = False
+        for i in range(kinds):
+            known |= _are_alike(s, j, asked[i])
+        if known or not within_caps(s, j, at_once(s, j)):
+            continue
+        if reserve(s, j):
+            return True
+        if kinds == KINDS:
+            return False
+        asked[kinds] = j
+        kinds += 1
+    return False
+
+
+@inner
 def retry_after_launch(s: Handle, j: int, m: int) -> None:
     """Asks again after a launch of job j on machine m, where nothing could be reserved for the
     first in line: machine m can be now that not only its own tasks run there."""
     w = s.header[0]
-    if w.floors:
+    if w.filling:
         w.hopeless = 0  # when it is time to
     elif (
         w.hopeless
@@ -259,13 +232,15 @@ def reserve_for_first(s: Handle) -> None:
             w.first_held = job.held
             w.first_since = w.now
             w.hopeless = 0
-        if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.floors):
+        if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.filling):
             return
         if not reserve(s, j):
-            w.hopeless = 1
-            if w.floors:
-                w.first_since = w.now
-            return
+            if not w.filling or not _reserve_behind(s, j):
+                w.hopeless = 1
+                if w.filling:
+                    w.first_since = w.now
+                return
+            w.first = NONE  # begins anew
         w.relook = 1
 
 
@@ -295,7 +270,8 @@ def check_reservation(s: Handle, m: int) -> None:
     j = int64(s.machine[m].reserved)
     s.header[0].hopeless = 0
     if j >= 0 and not s.machine[m].pledged and not can_reserve(s, j, m):
+        whole = s.job[j].reserved > s.job[j].kept
         unreserve(s, j)
-        if s.job[j].active:
+        if whole and s.job[j].active:
             s.job[j].due = 1
             s.header[0].due += 1

@@ -75,3 +75,28 @@ def free_task(s: Handle, t: int) -> None:
     s.task[t].state = FREE
     s.task[t].machine_next = s.header[0].free_task
     s.header[0].free_task = t
+
+
+@inner
+def enlist(s: Handle, j: int) -> None:
+    """An active gang more."""
+    w, job = s.header[0], s.job[j]
+    job.gang_before = NONE
+    job.gang_next = w.gangs
+    if w.gangs >= 0:
+        s.job[w.gangs].gang_before = j
+    w.gangs = j
+
+
+@inner
+def delist(s: Handle, j: int) -> None:
+    """A gang is active no more."""
+    w, job = s.header[0], s.job[j]
+    if job.gang_before >= 0:
+        s.job[job.gang_before].gang_next = job.gang_next
+    else:
+        w.gangs = int64(job.gang_next)
+    if job.gang_next >= 0:
+        s.job[job.gang_next].gang_before = job.gang_before
+    job.gang_next = NONE
+    job.gang_before = NONE

@@ -18,6 +18,7 @@ from numba.experimental import structref
 
 from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.memory.briefs import briefs_of
+from fairlead.scheduling.kernels.memory.codes import Full
 from fairlead.scheduling.kernels.memory.records import RecordType, define_boxing, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (
@@ -36,7 +37,6 @@ from fairlead.scheduling.kernels.memory.tables import (
     UPS,
     WORD,
     WORDS,
-    Full,
 )
 from fairlead.scheduling.transitions import HELD, MachineState
 
@@ -133,7 +133,8 @@ class State:
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
         header = self.header[0]
-        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
+        lists = ("free_job", "free_tenant", "free_task", "free_node", "free_stake", "gangs")
+        for name in (*lists, "root", "first"):
             header[name] = NONE
         header["reserve_after"] = NEVER
         header["picky"] = header["leveled"] = 1
@@ -148,6 +149,7 @@ class State:
     tenant: Records
     task: Records
     node: Records
+    stake: Records
     out: Records
     alarm: Records
     line: Records
@@ -251,6 +253,11 @@ class State:
     def _resize_nodes(self, nodes: int) -> None:
         for name in NODES:
             self._resize(name, nodes)
+        # As many stakes: two of each active job and each active tenant. Few are in use.
+        larger = _zeros((nodes,), self.stake.dtype)
+        used = int(self.header[0]["stakes"])
+        larger[:used] = self.stake[:used]
+        self.stake = larger
 
     def _count_spots(self) -> None:
         """The held tasks of jobs that spread, counted anew."""

@@ -7,8 +7,6 @@ made of, which is derived from integers and never accumulated.
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 
 NONE = -1
@@ -36,53 +34,13 @@ FREE = -1
 PIECES = 64
 """A machine has at most so many devices: a task's are the bits of a word."""
 
-
-class Full(IntEnum):
-    """Which table a kernel found full."""
-
-    NOT = 0
-    MACHINES = 1
-    JOBS = 2
-    TENANTS = 3
-    TASKS = 4
-    OUT = 5
-
-
-class DecisionCode(IntEnum):
-    """The kind of a decision in the table `out`."""
-
-    LAUNCH = 1
-    STOP = 2
-
-
-class TrailCode(IntEnum):
-    """The kinds of events that the trail records."""
-
-    JOINED = 3
-    LEFT = 4
-    DRAINED = 5
-    BACK = 6
-    CHANGED = 7
-    SUBMITTED = 8
-    GROWN = 9
-    CANCELLED = 10
-    STARTED = 11
-    FINISHED = 12
-    FAILED = 13
-    LOST = 14
-    STOPPED = 15
-    PASSED = 16
-    WEIGHED = 17
-    LIMITED = 18
-    SCALED = 19
-
-
 MACHINE = np.dtype(
     [
         ("state", np.int8),  # MachineState: 0 none, UP, DRAINING, GONE
         ("dirty", np.int8),  # room grew since the last decision: it is in `dirty`
         ("changed", np.int8),  # since it was last empty: only then may less than 0 be free
         ("pledged", np.int8),  # `reserved` is a pledge: nobody else may be placed, ever
+        ("kept", np.int8),  # `reserved` is room that a gang keeps which does not fit yet
         ("refused", np.int8),  # with the room in `before`, nobody could be placed (see `apart`)
         ("unset", np.int8),  # its room changed, and the sets of machines do not say so yet
         ("tasks", np.int32),  # how many are on it
@@ -114,6 +72,11 @@ JOB = np.dtype(
         ("queue_last", np.int32),
         ("leaf", np.int32),  # its node in its tenant's trie
         ("reserved", np.int32),  # how many machines are reserved for it
+        ("whole", np.int32),  # its stakes: all that it holds
+        ("beyond", np.int32),  # and what it holds beyond its first tasks
+        ("kept", np.int32),  # of these, whose room it keeps
+        ("gang_next", np.int32),  # in the list of active gangs
+        ("gang_before", np.int32),
         ("seq", np.int64),
         ("gang", np.int64),
         ("total", np.int64),
@@ -138,9 +101,13 @@ JOB = np.dtype(
     align=True,
 )
 
+GANG_LIST = ("gang_next", "gang_before")
+
 BLANK_JOB = np.zeros(1, JOB)
 """A job that nothing was said of yet."""
-for _name in ("first_task", "queue_first", "queue_last", "leaf", "total"):
+for _name in ("first_task", "queue_first", "queue_last", "leaf", "total", "whole", "beyond"):
+    BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
+for _name in GANG_LIST:
     BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
 BLANK_JOB["gang"] = 1
 
@@ -156,28 +123,37 @@ TENANT = np.dtype(
         ("root", np.int32),  # of the trie of its active jobs
         ("teams", np.int32),  # of the trie of its active children
         ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
+        ("stakes", np.int32),  # the root of what its active children hold
+        ("whole", np.int32),  # its own stakes at its parent, as a job's
+        ("beyond", np.int32),
         ("jobs", np.int32),  # active jobs, its own
         ("children", np.int32),  # active children
+        ("kept", np.int32),  # how many machines its own jobs keep the room of
         ("seq", np.int64),
         ("held", np.int64),  # by all below it, in units of 1 / SHARE
         ("moving", np.int64),  # by its active jobs and active children
-        ("floor", np.int64),  # by all inactive jobs below; of active ones what starts together
         ("weight", np.float64),
         ("weight_low", np.float64),  # what rounding took from it
         ("weights", np.float64),  # of its active children, tenants only, in their order
         ("weights_low", np.float64),
         ("beside", np.float64),  # `weights` and `jobs`
         ("idle", np.float64),  # the share of what is held and not moving
-        ("least", np.float64),  # the share of its floor
         ("nothing", np.float64),  # the level of a job that holds nothing
         ("leveled", np.int64),  # the header's, when that was computed
+        ("asked", np.float64),  # the height of which `bound` was asked last: many jobs tie
+        ("bound", np.float64),
+        ("bounded", np.int64),  # the header's `leveled` then
+        ("of_held", np.int64),  # the tasks and the scale of the job whose level was asked last
+        ("of_scale", np.float64),
+        ("level", np.float64),
+        ("known", np.int64),  # the header's `leveled` then
     ],
     align=True,
 )
 
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
-for _name in ("parent", "child", "sibling", "root", "teams", "leaf"):
+for _name in ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond"):
     BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
@@ -212,6 +188,21 @@ NODE = np.dtype(
         ("turn", np.int64),  # of the least below it, by (key, turn)
         ("key", np.float64),  # mu, or at least what a tenant is among its siblings
         ("signature", np.uint64),  # of a leaf
+    ],
+    align=True,
+)
+
+STAKE = np.dtype(  # an entry of `search.stakes`; each number is a double and what is left of it
+    [
+        ("left", np.int32),
+        ("right", np.int32),
+        ("parent", np.int32),
+        ("rank", np.uint64),  # above those of lesser rank
+        *((name + low, np.float64) for name in ("key", "amount") for low in ("", "_low")),
+        *((name + low, np.float64) for name in ("weight", "first") for low in ("", "_low")),
+        # Of itself and all below it: sums, and the largest `first`.
+        *((name + low, np.float64) for name in ("amounts", "weights") for low in ("", "_low")),
+        *((name + low, np.float64) for name in ("firsts", "most") for low in ("", "_low")),
     ],
     align=True,
 )
@@ -265,10 +256,12 @@ HEADER = np.dtype(
         ("tenants", np.int64),
         ("tasks", np.int64),
         ("nodes", np.int64),
+        ("stakes", np.int64),
         ("free_job", np.int64),  # head of the list of slots to use again
         ("free_tenant", np.int64),
         ("free_task", np.int64),
         ("free_node", np.int64),
+        ("free_stake", np.int64),
         ("present", np.int64),  # machines that are not gone
         ("job_seq", np.int64),  # the next
         ("turns", np.int64),  # the next
@@ -289,7 +282,7 @@ HEADER = np.dtype(
         ("alarms", np.int64),
         ("fell", np.int64),  # some level fell since the heap was made
         ("fifo", np.int64),  # all levels are 0
-        ("floors", np.int64),  # tenants have floors (Options)
+        ("filling", np.int64),  # tenants are filled (Options)
         ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
         ("reserve_after", np.int64),  # NEVER: off
         ("first", np.int64),  # job seq that is first in line, NONE
@@ -301,6 +294,7 @@ HEADER = np.dtype(
         ("hopeless", np.int64),  # nothing could be reserved, and nothing changed since: no alarm
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
+        ("gangs", np.int64),  # the first in the list of active gangs, NONE
         ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
         ("tight", np.int64),  # the rule is tight (placement.registry.Placement)
@@ -321,6 +315,7 @@ TABLES = {
     "tenant": TENANT,
     "task": TASK,
     "node": NODE,
+    "stake": STAKE,
     "out": OUT,
     "alarm": ALARM,
     "line": LINE,

@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.permission import is_owned
 from fairlead.scheduling.kernels.room.places import UP
-from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.levels import at_least, level_now
 from fairlead.scheduling.kernels.search.lines import begin_line, first_of, give_way, join, leave
 from fairlead.scheduling.kernels.search.near import gather, holder, may_be_placed
 from fairlead.scheduling.kernels.search.search import is_held_back
@@ -183,7 +183,7 @@ def _next_in_line(s: Handle, t: int, leaf: int) -> int:
         return NONE
     key = at_least(s, t, here.key)
     if here.left < 0 and key <= top.key and not tenant.single:
-        key = level(s, int64(here.owner))  # a job, which may be the next
+        key = level_now(s, int64(here.owner))  # a job, which may be the next
     if key != top.key or here.turn != top.turn:
         _sink(s, key, here.turn, leaf, t, 0)  # it rose
     elif tenant.capped and is_held_back(s, n, t):

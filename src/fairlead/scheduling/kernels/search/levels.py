@@ -3,36 +3,40 @@
 The idle holdings of a tenant (of its jobs and children that are not active) are `held - moving`,
 in integers. All levels are computed from them anew, never accumulated.
 
-Rounding must not multiply: a tenant whose many jobs hold a task each may be entitled to a few of
-them. So a tenant has a floor, `floor`: what inactive jobs below it hold, and of each active one the
-tasks that start together first. A job that is below it counts as the floor, less a thousandth of
-what it is below it, so that the order of such jobs stays. A core that goes on with a journal of a
-version without floors has none (docs/decisions/0306-many-jobs-of-one-tenant.md).
+A tenant is filled: at the height of one of its children (what it is, by its weight) each other
+active one counts as it does there, but no more than it holds, for it may be unable to rise; and
+no less than its first tasks, for a part of a task cannot be held (`filling`). A core that goes on
+with a journal of a version before counts them as if all stood where the child is
+(docs/decisions/0312-levels-by-filling.md).
 
 A level is a rational, rounded to a double once, at the end: so equal ones tie. The tries hold
 something quicker that is never above it: what a tenant is among its siblings, by doubles that are
 rounded at each step and made less by more than that (`tenants`). Who comes next is told by the
-levels of jobs (see docs/decisions/0184-ties-are-exact.md). Most jobs that wait hold nothing: their
-level, one for each tenant, is kept until some level changes.
+levels of jobs (see docs/decisions/0184-ties-are-exact.md). Jobs of a tenant that hold alike tie,
+and most hold nothing: the level of these, and what was asked last, are kept until some level
+changes.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, int64
-from fairlead.scheduling.kernels.memory.tables import SHARE
+from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
+from fairlead.scheduling.kernels.search.filling import (
+    counted,
+    filled,
+    first_of,
+    holds,
+    idle,
+    nearly_filled,
+)
 
 UNDER = 1 - 2.0**-32
 """What doubles say is off by a few roundings for each tenant above and each child that is added
 up: by less than this for up to a million of both, multiplied."""
-
-NEARER = 2.0**-10
-"""So much of the way to its tenant's floor is left of a job that is below it."""
 
 
 @kernel
@@ -46,37 +50,74 @@ def level(s: Handle, j: int) -> float:
 
 
 @inner
-def _rounded_once(s: Handle, t: int, high: float, low: float) -> float:
-    """The level of a job of a tenant, from its share up: times the weights beside it, and what is
-    idle, near the floor at least, divided by the tenant's own weight, and so on. Only the last
-    double is rounded."""
+def level_now(s: Handle, j: int) -> float:
+    """As `level`, within a decision: kept for the next one who holds alike."""
+    job = s.job[j]
+    at, now = s.tenant[job.tenant], s.header[0].leveled
+    if at.single or s.header[0].fifo:
+        return float(job.mu)
+    if at.known != now or at.of_held != job.held or at.of_scale != job.scale:
+        at.level = level(s, j)
+        at.of_held, at.of_scale, at.known = job.held, job.scale, now
+    return float(at.level)
+
+
+@inner
+def level_with(s: Handle, j: int, more: int) -> float:
+    """The level of an active job, did it hold so many tasks more, where tenants are filled: its own
+    stake, and those of the tenants above it, are larger by that than they stand."""
+    job = s.job[j]
+    if s.header[0].fifo:
+        return float(job.mu)
+    held = divide(np.float64(job.held), 0.0, job.scale, 0.0)
+    first = divide(np.float64(min(job.held, job.gang)), 0.0, job.scale, 0.0)
+    tasks = int64(job.held + more)
+    kept = divide(np.float64(more), 0.0, job.scale, 0.0)
+    then = divide(np.float64(tasks), 0.0, job.scale, 0.0)
+    first_then = divide(np.float64(min(tasks, job.gang)), 0.0, job.scale, 0.0)
+    high, low = then
+    weight = (1.0, 0.0)
+    t = NONE if s.tenant[job.tenant].single else int64(job.tenant)
     while t >= 0:
-        high, low = rise_exactly(s.tenant[t], high, low)
+        at = s.tenant[t]
+        part = multiply(high, low, weight[0], weight[1])
+        apart = (0.0, 0.0)
+        if at.jobs + at.children > 1:
+            so, now = counted(then, first_then, part), counted(held, first, part)
+            apart = add(so[0], so[1], -now[0], -now[1])
+        high, low = rise_exactly(s, t, high, low)
+        weight = (float(at.weight), float(at.weight_low))
+        apart = divide(apart[0], apart[1], weight[0], weight[1])
+        high, low = add(high, low, apart[0], apart[1])
+        held, first = holds(s, t), first_of(s, t, 0.0, 0.0)
+        then = add(held[0], held[1], kept[0], kept[1])
+        first_then = first_of(s, t, first_then[0], first_then[1])
+        t = int64(at.parent)
+    return float(high)
+
+
+@inner
+def _rounded_once(s: Handle, t: int, high: float, low: float) -> float:
+    """The level of a job of a tenant, from its share up. Only the last double is rounded."""
+    while t >= 0:
+        high, low = rise_exactly(s, t, high, low)
         t = int64(s.tenant[t].parent)
     return high
 
 
 @inner
-def rise_exactly(at: Any, high: float, low: float) -> tuple[float, float]:
-    """From what is least among all below a tenant to what the tenant is among its siblings."""
-    beside, beside_low = add(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
-    high, low = multiply(high, low, beside, beside_low)
-    idle = at.held - at.moving
-    if idle > 0:
-        more, more_low = _shares(idle)
-        high, low = add(high, low, more, more_low)
-    floor, floor_low = _shares(at.floor)
-    if high < floor or (high == floor and low < floor_low):
-        floor, floor_low = multiply(floor, floor_low, 1.0 - NEARER, 0.0)
-        high, low = add(floor, floor_low, high * NEARER, low * NEARER)
+def rise_exactly(s: Handle, t: int, high: float, low: float) -> tuple[float, float]:
+    """From the height of a child of a tenant to that of the tenant among its siblings: all active
+    children together, and what is idle, divided by its weight."""
+    at = s.tenant[t]
+    if s.header[0].filling and at.jobs + at.children > 1:
+        high, low = filled(s, t, high, low)
+    else:
+        beside, beside_low = add(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
+        high, low = multiply(high, low, beside, beside_low)
+    more, more_low = idle(at)
+    high, low = add(high, low, more, more_low)
     return divide(high, low, at.weight, at.weight_low)
-
-
-@inner
-def _shares(units: int) -> tuple[float, float]:
-    """So many units of 1 / SHARE, exactly."""
-    rounded = np.float64(units)
-    return rounded / SHARE, np.float64(units - np.int64(rounded)) / SHARE
 
 
 @kernel
@@ -87,13 +128,15 @@ def levels_of(s: Handle, jobs: Ints) -> Floats:
     return found
 
 
-@small
-def rise(at: Any, x: float) -> float:
+@inner
+def rise(s: Handle, t: int, x: float) -> float:
     """As `rise_exactly`, by doubles."""
-    x = x * at.beside + at.idle
-    if x < at.least:
-        x = at.least - (at.least - x) * NEARER
-    risen: float = x / at.weight
+    at = s.tenant[t]
+    if s.header[0].filling and at.jobs + at.children > 1:
+        x = nearly_filled(s, t, x)
+    else:
+        x *= at.beside
+    risen: float = (x + at.idle) / at.weight
     return risen
 
 
@@ -111,19 +154,23 @@ def at_least(s: Handle, t: int, x: float) -> float:
             at.nothing = _rounded_once(s, t, 0.0, 0.0)
             at.leveled = w.leveled
         return float(at.nothing)
-    while t >= 0:
-        x = rise(s.tenant[t], x)
-        t = int64(s.tenant[t].parent)
-    return x * UNDER
+    at = s.tenant[t]
+    if at.bounded != w.leveled or at.asked != x:
+        at.asked, at.bounded = x, w.leveled
+        while t >= 0:
+            x = rise(s, t, x)
+            t = int64(s.tenant[t].parent)
+        at.bound = x * UNDER
+    return float(at.bound)
 
 
 @small
 def turn_of(s: Handle, j: int) -> int:
     """Of active jobs of equal levels the one of the least is first: who was submitted, or had a
     task launched, longest ago. So who is entitled to a part of a task has it now and then. Under
-    fifo, and without floors, it is who was submitted first."""
+    fifo, and by older rules, it is who was submitted first."""
     job, w = s.job[j], s.header[0]
-    return int64(job.seq if w.fifo or not w.floors else job.turn)
+    return int64(job.seq if w.fifo or not w.filling else job.turn)
 
 
 @inner
@@ -133,5 +180,5 @@ def leads(s: Handle, j: int, other: int) -> bool:
     mine = at_least(s, int64(one.tenant), one.mu)
     if mine * UNDER > at_least(s, int64(two.tenant), two.mu) / UNDER:
         return False  # mostly doubles tell
-    mine, its = level(s, j), level(s, other)
+    mine, its = level_now(s, j), level_now(s, other)
     return mine < its or (mine == its and turn_of(s, j) < turn_of(s, other))

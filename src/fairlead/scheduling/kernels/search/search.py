@@ -27,7 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.levels import at_least, level_now
 
 
 @small
@@ -155,11 +155,11 @@ def _least(s: Handle, m: int) -> int:
             leaf = node[n]
             j = int64(leaf.owner)
             if not s.tenant[t].single:
-                its = level(s, j)
+                its = level_now(s, j)
             if its > bound or (its == bound and leaf.turn >= bound_turn):
                 continue
             if not somewhere:
-                may = s.job[j].reserved == 0 and within_caps(s, j, at_once(s, j))
+                may = s.job[j].reserved == s.job[j].kept and within_caps(s, j, at_once(s, j))
             elif leaf.plain and not reserved:
                 may = True  # the walk asked for its terms, its room and its limits
             else:

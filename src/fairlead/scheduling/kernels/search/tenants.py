@@ -1,21 +1,20 @@
 """What tenants hold and who of them is active, and their leaves in the tries of tenants.
 
-What is idle and what is in the floor follow from integers, and are made anew, never accumulated.
+What is idle follows from integers, and is made anew, never accumulated.
 What changes at a tenant moves its own leaf and those of the tenants above, whoever is below.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fairlead.compiling import inner, kernel, small
+from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add
-from fairlead.scheduling.kernels.search.levels import UNDER, rise, rise_exactly
+from fairlead.scheduling.kernels.search.filling import stake_job
+from fairlead.scheduling.kernels.search.levels import UNDER, level_now, rise, rise_exactly
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
     free_node,
@@ -47,9 +46,9 @@ def _copy_key(s: Handle, t: int) -> None:
         leaf.key = least.key
     elif least.key == 0.0:
         # Mostly somebody holds nothing: exactly, so that turns part tenants that tie.
-        leaf.key = rise_exactly(tenant, 0.0, 0.0)[0]
+        leaf.key = rise_exactly(s, t, 0.0, 0.0)[0]
     else:
-        leaf.key = rise(tenant, least.key) * UNDER
+        leaf.key = rise(s, t, least.key) * UNDER
     leaf.turn = least.turn
     leaf.fresh = least.fresh
     if tenant.root >= 0 and tenant.teams >= 0:
@@ -143,29 +142,16 @@ def _set_trie(s: Handle, t: int, root: int) -> None:
         s.tenant[parent].teams = root
 
 
-@small
-def _first(s: Handle, job: Any, held: int, unit: int) -> int:
-    """What a job that holds so many tasks of so many units counts in its tenants' floors. Of an
-    active one a unit less for each: rounded up, it would be more than the job's own share."""
-    if not s.header[0].floors:
-        return 0
-    if not job.active:
-        return held * unit
-    return min(held, job.gang) * max(unit - 1, 0)
-
-
 @inner
 def settle(s: Handle, t: int) -> None:
     """After a tenant's integers changed, or the weights beside its jobs: the doubles from them."""
     at = s.tenant[t]
     beside = at.weights + at.jobs
     idle = (at.held - at.moving) / SHARE
-    least = at.floor / SHARE
-    if beside < at.beside or idle < at.idle or least < at.least:
+    if beside < at.beside or idle < at.idle:
         s.header[0].fell = 1
     at.beside = beside
     at.idle = idle
-    at.least = least
 
 
 @inner
@@ -189,7 +175,8 @@ def hold(s: Handle, j: int, held: int, unit: int) -> None:
     caller's."""
     job, tenant, w = s.job[j], s.tenant, s.header[0]
     units = held * unit - job.held * job.unit
-    more = _first(s, job, held, unit) - _first(s, job, job.held, job.unit)
+    if unit != job.unit:
+        w.relook = 1  # its scale changed, too
     job.held = held
     job.unit = unit
     t = int64(job.tenant)
@@ -198,20 +185,46 @@ def hold(s: Handle, j: int, held: int, unit: int) -> None:
     while t >= 0:
         at = tenant[t]
         at.held += units
-        at.floor += more
         if moving:
             at.moving += units
-        if more != 0 or not moving:
+        else:
             settle(s, t)
+        # One active child alone is as high as it was said to be: nobody else's level changed.
+        if not moving:
+            w.relook = 1
             changed = True
-            # The floor of one active child alone is below its level: nobody's level changed.
-            if not moving or at.jobs + at.children > 1:
-                w.relook = 1
+        elif w.filling and at.jobs + at.children > 1:
+            changed = True
         moving = at.jobs + at.children > 0
         t = int64(at.parent)
+    stake_job(s, j)
     if changed and not tenant[job.tenant].single:
         w.leveled += 1
         lift_levels(s, int64(job.tenant))
+        if not w.relook:
+            _line_up_all(s, int64(job.tenant), units < 0)
+
+
+@small
+def _top(s: Handle, t: int) -> int:
+    """The tenant above all of tenant t's."""
+    while s.tenant[t].parent >= 0:
+        t = int64(s.tenant[t].parent)
+    return t
+
+
+@inner
+def _line_up_all(s: Handle, t: int, fell: bool) -> None:
+    """After levels of a tenant's jobs, and of others in its tree, rose or fell: may another be
+    first in line now?"""
+    w, top = s.header[0], _top(s, t)
+    first = int64(w.first_slot)
+    if w.first == NONE or _top(s, int64(s.job[first].tenant)) == top:
+        w.relook = 1
+        return
+    leaf = int64(s.tenant[top].leaf)
+    if fell and leaf >= 0 and s.node[leaf].key <= level_now(s, first):
+        w.relook = 1
 
 
 @inner
@@ -221,9 +234,7 @@ def set_active(s: Handle, j: int, active: bool) -> None:
     tenant, w = s.tenant, s.header[0]
     job = s.job[j]
     step = 1 if active else -1
-    more = -_first(s, job, job.held, job.unit)
     job.active = 1 if active else 0
-    more += _first(s, job, job.held, job.unit)
     w.active += step
     w.relook = 1
     w.leveled += 1
@@ -241,22 +252,9 @@ def set_active(s: Handle, j: int, active: bool) -> None:
         t = parent
     t = int64(job.tenant)
     while t >= 0:
-        tenant[t].floor += more
         settle(s, t)
+        if tenant[t].jobs == 0 and tenant[t].children == 1:
+            w.fell = 1  # who is alone is no higher than it is
         t = int64(tenant[t].parent)
+    stake_job(s, j)
     lift_tenant(s, int64(job.tenant))
-
-
-@kernel
-def find_floors(s: Handle) -> None:
-    """All floors, from the jobs, after it was changed whether there are any. Levels are the
-    caller's."""
-    w, tenant = s.header[0], s.tenant
-    for t in range(w.tenants):
-        tenant[t].floor = 0
-    for j in range(w.jobs):
-        job = s.job[j]
-        t = int64(job.tenant) if job.used else NONE
-        while t >= 0:
-            tenant[t].floor += _first(s, job, job.held, job.unit)
-            t = int64(tenant[t].parent)

@@ -1,0 +1,176 @@
+"""Invariants of how tenants are filled: what their active children hold, computed anew in fractions
+from the held tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
+from fairlead.scheduling.kernels.search.filling import STRICT
+from fairlead.scheduling.state.rows import jobs_kept, tenant_slots
+
+NEAR = Fraction(1, 2**90)
+"""Sums in numbers of twice a double's length are off by less than this part of them."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """An active child of a tenant: its weight, what it holds, and its first tasks."""
+
+    weight: Fraction
+    held: Fraction
+    first: Fraction
+
+    def at(self, height: Fraction) -> Fraction:
+        """What it counts at this height."""
+        part, strict = self.weight * height, Fraction(STRICT)
+        counted = (1 - strict) * min(self.held, self.first + part)
+        return counted + strict * min(self.held, part)
+
+
+Children = dict[int, list[Child]]
+
+
+def weight_of(state: State, t: int) -> Fraction:
+    """A tenant's weight, with what rounding took from it."""
+    return long(state.tenant[t], "weight")
+
+
+def long(row: np.void, name: str) -> Fraction:
+    """A number of twice a double's length."""
+    return Fraction(float(row[name])) + Fraction(float(row[f"{name}_low"]))
+
+
+def children_of(state: State) -> Children:
+    """The active children of each tenant, from the jobs up."""
+    tenant = state.tenant
+    slots = tenant_slots(state)
+    found: Children = {t: [] for t in slots}
+    for j in jobs_kept(state).tolist():
+        job = state.job[j]
+        if job["active"] and job["scale"] > 0:
+            held, scale = int(job["held"]), Fraction(float(job["scale"]))
+            first = min(held, int(job["gang"]))
+            found[int(job["tenant"])].append(Child(Fraction(1), held / scale, first / scale))
+    left = dict.fromkeys(slots, 0)
+    for t in slots:
+        if tenant[t]["parent"] >= 0:
+            left[int(tenant[t]["parent"])] += 1
+    ready = [t for t in slots if left[t] == 0]
+    for t in ready:  # it grows: parents come after the last of their children
+        parent = int(tenant[t]["parent"])
+        if parent < 0:
+            continue
+        if found[t]:
+            idle = Fraction(int(tenant[t]["held"] - tenant[t]["moving"]), SHARE)
+            whole = sum((each.held for each in found[t]), idle)
+            most = idle + max(each.first for each in found[t])
+            found[parent].append(Child(weight_of(state, t), whole, most))
+        left[parent] -= 1
+        if left[parent] == 0:
+            ready.append(parent)
+    return found
+
+
+def height(state: State, t: int, children: list[Child], y: Fraction) -> Fraction:
+    """What a tenant is among its siblings, where what is least below it is at height y."""
+    if state.header[0]["filling"] and len(children) > 1:
+        filled = sum((each.at(y) for each in children), Fraction(0))
+    else:
+        filled = y * sum(each.weight for each in children)
+    idle = Fraction(int(state.tenant[t]["held"] - state.tenant[t]["moving"]), SHARE)
+    return (filled + idle) / weight_of(state, t)
+
+
+def stakes(state: State) -> Iterator[str]:
+    """Each tenant's stakes are those of its active children that hold anything."""
+    header, strict = state.header[0], Fraction(STRICT)
+    used = 0
+    children = children_of(state)
+    yield from _kept(state, children)
+    for t, each in children.items():
+        entries = _walk(state, int(state.tenant[t]["stakes"]))
+        used += len(entries)
+        some = [c for c in each if c.held > 0]
+        if state.tenant[t]["single"] or not header["filling"] or header["fifo"]:
+            some = []
+        whole = [(strict * c.held, strict * c.weight, c.first) for c in some]
+        beyond = [(c.held - c.first, c.weight) for c in some if c.held > c.first]
+        if len(entries) != len(whole) + len(beyond):
+            yield f"tenant {t} has {len(entries)} stakes, not {len(whole) + len(beyond)}"
+            continue
+        yield from _order(state, entries)
+        if not entries:
+            continue
+        found = {
+            "amounts": sum(a for a, _, _ in whole) + (1 - strict) * sum(a for a, _ in beyond),
+            "weights": sum(w for _, w, _ in whole) + (1 - strict) * sum(w for _, w in beyond),
+            "firsts": sum(c.first for c in some),
+            "most": max(c.first for c in some),
+        }
+        top = state.stake[int(state.tenant[t]["stakes"])]
+        for name, value in found.items():
+            if abs(long(top, name) - value) > NEAR * value:
+                yield f"the stakes of tenant {t}: {name} is {float(value)}, not {top[name]}"
+    free, at = 0, int(header["free_stake"])
+    while at >= 0 and free <= len(state.stake):
+        free, at = free + 1, int(state.stake[at]["left"])
+    if used + free != header["stakes"]:
+        yield f"{used} stakes are used and {free} free, of {header['stakes']}"
+
+
+def _kept(state: State, children: Children) -> Iterator[str]:
+    """The levels that tenants keep are those of now."""
+    header, tenant = state.header[0], state.tenant
+
+    def level(t: int, y: Fraction) -> Fraction:
+        while t >= 0:
+            t, y = int(tenant[t]["parent"]), height(state, t, children[t], y)
+        return y
+
+    for t in children:
+        if tenant[t]["known"] == header["leveled"]:
+            share = Fraction(int(tenant[t]["of_held"])) / Fraction(float(tenant[t]["of_scale"]))
+            if float(level(t, share)) != tenant[t]["level"]:
+                yield f"tenant {t} keeps a level of {tenant[t]['level']} for a share of {share}"
+        asked, bound = (float(tenant[t][name]) for name in ("asked", "bound"))
+        if tenant[t]["bounded"] == header["leveled"] and bound > level(t, Fraction(asked)):
+            yield f"tenant {t} keeps a bound of {bound}, which is above a level"
+
+
+def _walk(state: State, root: int) -> list[int]:
+    """The entries below a root, from left to right."""
+    found: list[int] = []
+    above: list[int] = []
+    at = root
+    while (at >= 0 or above) and len(found) <= len(state.stake):
+        if at >= 0:
+            above.append(at)
+            at = int(state.stake[at]["left"])
+        else:
+            at = above.pop()
+            found.append(at)
+            at = int(state.stake[at]["right"])
+    return found
+
+
+def _order(state: State, entries: list[int]) -> Iterator[str]:
+    """They are in the order of their heights, and below who has a greater rank; each one's sums are
+    of what is below."""
+    stake = state.stake
+    numbers = ("key", "key_low", "rank")
+    keys = [tuple(stake[n][name].item() for name in numbers) for n in entries]
+    if keys != sorted(keys):
+        yield f"stakes {entries} are in another order"
+    for n in entries:
+        for side in ("left", "right"):
+            below = int(stake[n][side])
+            if below == NONE:
+                continue
+            if stake[below]["parent"] != n or stake[below]["rank"] > stake[n]["rank"]:
+                yield f"stake {below} does not belong below stake {n}"
