@@ -55,6 +55,9 @@ def cases(options: Options) -> list[Case]:
         size = _size(options, kind, 5000, 100, machines=100_000)
         whole = Call("allocate", "benchmarks.suites.solver:whole_path", {"spec": size})
         found.append(Case(f"whole-path/{kind}", _size_words(size), whole))
+    size = _size(options, "few-classes", 5000, 2500, machines=25_000)
+    whole = Call("allocate", "benchmarks.suites.solver:whole_path", {"spec": size})
+    found.append(Case("wide/few-classes", _size_words(size), whole, target=Target(seconds=30.0)))
     return found
 
 

@@ -71,7 +71,7 @@ def test_the_forms_agree(given_input: tuple[Cluster, tuple[Job, ...]]) -> None:
     assert members == list(range(len(cluster.machines)))
     for number, job in enumerate(jobs):
         row = grouped.rows[grouped.row[number]]
-        allowed = {i for group, may in zip(grouped.groups, row, strict=True) if may for i in group}
+        allowed = {i for g in row for i in grouped.groups[g]}
         plain = {i for i, machine in enumerate(cluster.machines) if may_use(job, machine)}
         assert allowed == plain
         assert all((not excluded_by(job, m)) is may_use(job, m) for m in cluster.machines)

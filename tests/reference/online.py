@@ -48,6 +48,7 @@ from tests.reference.online_state import (
     World,
     choose_pieces,
     fits_now,
+    holds_empty,
     may_use,
     preferred,
     room,
@@ -94,6 +95,7 @@ class Decider:
         decisions: list[Decision] = [*self.pending]
         self.pending = []
         scales = self._scales(self.world)  # launches change none
+        drop_idle(self.world, active_jobs(self.world, scales))
         while True:
             level = self._levels(scales)
             pairs = [
@@ -137,7 +139,8 @@ class Decider:
         """The gang that the machine is kept for when a task of the job would be placed there: of
         those that could have one there, but not yet all that start together, the first that comes
         before the job, also if it held what would fit where room is kept for it. Of a tenant's
-        gangs one after the other keeps room."""
+        gangs one after the other keeps room, and none while another gang keeps room that it could
+        use."""
         world = self.world
         if not world.filling or self._reserve_after is None or owner(world, machine) is not None:
             return None
@@ -149,6 +152,11 @@ class Decider:
             and self._permissible(gang, machine)
             and under_caps(world, gang, needed(gang))
             and not self._together(gang)
+            and not any(
+                holds_empty(world, gang, m) > 0 and may_use(gang, m)
+                for m in world.machines
+                if any(m.seq in kept for other, kept in world.kept.items() if other != seq)
+            )
             and (seq in world.kept or not any(s in world.kept for s in _siblings(world, gang)))
         ]
         for _, turn, seq in sorted(waiting):

@@ -90,7 +90,8 @@ def apply(decider: Decider, event: Event) -> None:
         case _:
             _reported(decider, event)
     world.now = event.time
-    drop_idle(world, decider.active())
+    # Whether machines could run a job is asked once all of the moment has happened.
+    drop_idle(world, {job.seq for job in world.jobs if job.waiting > 0})
 
 
 def in_units(

@@ -108,6 +108,13 @@ def test_gangs_of_two_sizes_share_alike() -> None:
     assert found["b"] > 5
 
 
+@pytest.mark.parametrize(("one", "other"), [(12, 12), (8, 12), (16, 2)])
+def test_no_two_gangs_wait_for_each_other(one: int, other: int) -> None:
+    found = held(gang("a", one), gang("b", other), single("c"))
+    assert sum(found.values()) > 8, "half of the CPUs"
+    assert min(found.values()) > 2
+
+
 def test_who_may_not_hold_more_keeps_nothing() -> None:
     found = held(single("a"), gang("b", 4), limit=("b", 4))
     assert found["a"] > 12

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlead.model.constraint import Label, Requirement, Selector
+from fairlead.model.choosing import Choosing
+from fairlead.model.constraint import Selector
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import Nowhere
-from fairlead.model.values import FrozenMap
 
 MACHINES, EXCLUDE = "machines", "exclude"
 """Names of the two lists where the parts of a constraint are counted."""
@@ -94,36 +94,17 @@ def _alike(machines: Sequence[Machine]) -> list[list[Machine]]:
     return list(groups.values())
 
 
-class _Chosen:
-    """Remembers for each selector and each object of labels whether they match."""
-
-    def __init__(self) -> None:
-        # The labels are kept beside the answer: an id is theirs only while they live.
-        self._known: dict[tuple[int, Requirement], tuple[FrozenMap[Label], bool]] = {}
-
-    def matches(self, selector: Selector, labels: FrozenMap[Label]) -> bool:
-        """As `selector.matches(labels)`."""
-        for requirement in selector.requirements:
-            key = (id(labels), requirement)
-            known = self._known.get(key)
-            if known is None:
-                known = self._known[key] = (labels, requirement.matches(labels))
-            if not known[1]:
-                return False
-        return True
-
-
 @dataclass(frozen=True)
 class Eligibility:
     """The groups of machines that each job may use.
 
     `groups` are indices of machines that are one in capacity and labels and that the name lists
-    of the jobs do not tell apart; `rows` the distinct constraints: for each group, may it be used;
-    `row` the index of each job's row.
+    of the jobs do not tell apart; `rows` the distinct constraints: the groups that may be used, in
+    their order; `row` the index of each job's row.
     """
 
     groups: tuple[tuple[int, ...], ...]
-    rows: tuple[tuple[bool, ...], ...]
+    rows: tuple[tuple[int, ...], ...]
     row: tuple[int, ...]
 
 
@@ -144,18 +125,17 @@ def eligibility(cluster: Cluster, jobs: Sequence[Job]) -> Eligibility:
     for index, machine in enumerate(cluster.machines):
         key = (id(machine.capacity), id(machine.labels), tuple(on.get(machine.name, ())))
         groups.setdefault(key, []).append(index)
-    chosen = _Chosen()
     example = [cluster.machines[members[0]] for members in groups.values()]
+    choosing = Choosing(machine.labels for machine in example)
     rows = []
     for where, machines, exclude in constraints:
         listed = None if machines is None else lists.get(machines, frozenset())
         barred = lists.get(exclude, frozenset())
         rows.append(
             tuple(
-                (listed is None or m.name in listed)
-                and m.name not in barred
-                and chosen.matches(where, m.labels)
-                for m in example
+                g
+                for g in choosing.chosen(where)
+                if (listed is None or example[g].name in listed) and example[g].name not in barred
             )
         )
     return Eligibility(tuple(map(tuple, groups.values())), tuple(rows), row)

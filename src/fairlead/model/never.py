@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
-from itertools import compress
 
 from fairlead.model.eligibility import Eligibility, eligibility, excluded
 from fairlead.model.job import Job
@@ -55,7 +54,7 @@ class _Look:
         allowed: Eligibility = eligibility(cluster, jobs)
         self._row = allowed.row
         kinds = [(cluster.machines[some[0]].capacity, len(some)) for some in allowed.groups]
-        self._open = [list(compress(kinds, row)) for row in allowed.rows]
+        self._open = [[kinds[g] for g in row] for row in allowed.rows]
 
     def never(self, number: int, job: Job) -> bool:
         """Whether this job, which is the `number`-th one, can never run."""

@@ -166,7 +166,7 @@ def check_use_of_pools(
     def runs(index: int, groups: set[int], eligible: Eligibility) -> bool:
         needs = [resource for resource, amount in jobs[index].demand.items() if amount]
         row = eligible.rows[eligible.row[index]]
-        return any(row[g] and all(example[g].get(r) for r in needs) for g in groups)
+        return any(g in groups and all(example[g].get(r) for r in needs) for g in row)
 
     for tenant in owners:
         groups = {group[name] for name in tenant.pool or () if name in group}

@@ -163,7 +163,7 @@ def test_corners_that_are_all_seen_to_change_nothing(
 
     def lying(programs: Programs, part: Component, places: Any, *more: Any) -> None:
         as_ever(programs, part, places, *more)
-        part.doubtful = True
+        part.doubtful = None
         if wrong and random.random() < 0.3:
             spoilt(random, part, places, programs.groups.demand.shape[1])
 

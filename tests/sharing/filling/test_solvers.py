@@ -89,12 +89,12 @@ def test_no_resource_passes_for_used_up_that_only_other_places_take(
 
 def rise(seed: int) -> StepProblem:
     problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
-    jobs, classes = problem.usable.shape
+    jobs = len(problem.usable)
     return StepProblem(
         use=problem.demand,
         pairs=problem.usable,
         capacity=problem.capacity,
-        most_on=np.full((jobs, classes), np.inf),
+        most_on=None,
         base=np.zeros(jobs),
         rate=problem.tree.weight,
     )

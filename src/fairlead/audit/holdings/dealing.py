@@ -74,11 +74,12 @@ def _able(given: Input, number: dict[str, int], owners: tuple[str, ...]) -> list
     seen = eligibility(given.cluster, given.jobs)
     fits: dict[tuple[int, int], bool] = {}
     found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(machines)
+    rows = [frozenset(row) for row in seen.rows]
     for group, members in enumerate(seen.groups):
         machine: Machine = machines[members[0]]
         tenants = set()
         for job, row, owner in zip(given.jobs, seen.row, owners, strict=True):
-            if not seen.rows[row][group] or number[owner] in tenants:
+            if group not in rows[row] or number[owner] in tenants:
                 continue
             # Objects of the input, which live as long as this runs: their ids are theirs.
             key = (id(job), id(machine.capacity))

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpq
 
+from fairlead.model.choosing import Choosing
 from fairlead.model.constraint import Label, Selector
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
@@ -256,10 +257,10 @@ def _kinds(
         group[index] = number
 
     example = [machines[index] for index in first]
-    chosen = {where: [where.matches(m.labels) for m in example] for where, _, _ in constraints}
+    choosing = Choosing(machine.labels for machine in example)
     allowed = np.zeros((len(constraints), len(example)), dtype=bool)
     for row, (where, only, never) in enumerate(constraints):
-        allowed[row] = chosen[where]
+        allowed[row, choosing.chosen(where)] = True
         if only is not None:
             allowed[row] &= [only != () and m.name in lists[only] for m in example]
         if never:

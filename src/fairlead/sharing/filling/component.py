@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,8 +12,9 @@ from fairlead.model.errors import SolverError
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
+from fairlead.sharing.filling.settled import Settled
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
-from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, rise_at_once
+from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, block, rise_at_once
 
 if TYPE_CHECKING:
     from fairlead.sharing.solvers.simplex import Simplex
@@ -36,32 +36,12 @@ _SURE = 1e-9
 _LOWER = 1e-10
 
 
-@dataclass
-class Settled:
-    """The places of groups: a corner, and the rows that say how much is where."""
-
-    corner: Corner
-    tight: tuple[Row, ...]
-
-    def about(self, groups: Ints, classes: Ints) -> Settled:
-        own, there = set(groups.tolist()), set(classes.tolist())
-
-        def about(rows: Iterable[Row]) -> tuple[Row, ...]:
-            return tuple(
-                row for row in rows if (row[1] in there if row[0] == "on" else row[1] in own)
-            )
-
-        return Settled(
-            self.corner.about(groups.tolist(), about(self.corner.tight)), about(self.tight)
-        )
-
-
 @dataclass(eq=False)
 class Component:
     """Groups and classes that nobody else uses or is used by any more.
 
     `reached` is a level at which all have room. `corner` and `priced` are there once it is known
-    how high it can rise.
+    how high it can rise. `doubtful` None: all of them.
     """
 
     groups: Ints
@@ -72,13 +52,13 @@ class Component:
     stood: Settled | None = None  # where it stood exactly
     near: float | None = None  # its highest level, in doubles
     corner: Corner | None = None
-    doubtful: bool = True  # whether rationals must say that the corner fits
+    doubtful: frozenset[int] | None = None  # classes where rationals must say that the corner fits
     priced: Priced | None = None
 
     def forget(self, reached: float) -> None:
         """Other rates: what is known no longer holds, but for this level."""
         self.reached, self.near, self.corner, self.priced = reached, None, None, None
-        self.doubtful = True
+        self.doubtful = None
 
 
 class Programs:
@@ -93,14 +73,6 @@ class Programs:
         from fairlead.sharing.solvers.simplex import Simplex
 
         return Simplex()
-
-    @cached_property
-    def _most_on(self) -> Floats:
-        """(G, C) the most bundles on a class; infinite where there is no such bound."""
-        found = np.full(self.groups.usable.shape, np.inf)
-        for pair, most in self.groups.most_on.items():
-            found[pair] = float(most)
-        return found
 
     def highest(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
         """The component's corner at the highest level; SolverError where no program ends."""
@@ -124,21 +96,24 @@ class Programs:
         rate: Floats,
         most: float = np.inf,
     ) -> StepProblem:
-        groups, inside = self.groups, (part.groups[:, None], part.classes)
-        most_on = None
-        if groups.spreads[part.groups].any():
-            most_on = self._most_on[inside]
-        return StepProblem(
+        groups = self.groups
+        problem = StepProblem(
             use=groups.use[part.groups],
-            pairs=places[inside],
+            pairs=block(places, part.groups, part.classes),
             capacity=groups.room[part.classes],
-            most_on=most_on,
+            most_on=None,
             base=base * (1.0 - lower * (rate == 0)),
             rate=rate,
             least=0.0 if most < np.inf else part.reached,
             basis=part.basis,
             most=most,
         )
+        if not groups.spreads[part.groups].any():
+            return problem
+        group, machine_class = problem.places
+        pairs = zip(part.groups[group].tolist(), part.classes[machine_class].tolist(), strict=True)
+        bounds = [float(groups.most_on.get(pair, np.inf)) for pair in pairs]
+        return replace(problem, most_on=np.array(bounds))
 
     def _by_program(self, part: Component, problem: StepProblem) -> StepSolution:
         from fairlead.sharing.solvers import interior
@@ -227,42 +202,56 @@ class Programs:
         """The corner that a program ended in."""
         assert risen.basis is not None
         part.basis = risen.basis
-        basic, share = risen.basis.pairs, risen.share
         classes, groups = part.classes, part.groups.tolist()
+        # Place by place: of thousands of groups and classes few pairs are there.
+        group, machine_class = problem.places
+        basic = risen.basis.pairs[group, machine_class]
+        share = risen.share[group, machine_class]
         tight: list[Row] = []
         full = np.zeros_like(basic)
         if problem.most_on is not None:
             # A place that is no part of the basis and not empty is as full as it can be.
             full = (share > 0.5 * problem.most_on) & ~basic & np.isfinite(problem.most_on)
-            tight += [("spread", groups[row], int(classes[c])) for row, c in np.argwhere(full)]
+            tight += [
+                ("spread", groups[group[p]], int(classes[machine_class[p]]))
+                for p in np.flatnonzero(full).tolist()
+            ]
             basic = basic | full
+        some = np.logical_or.reduceat(basic, problem.first)
         # A group that has nothing may be anywhere.
-        there = np.where(basic.any(axis=1, keepdims=True), basic, problem.pairs)
-        first = np.where(there, share, -1.0).argmax(axis=1)
+        there = np.where(some[group], basic, True)
+        much = np.where(there, share, -1.0)
+        most = np.flatnonzero(~(much < np.maximum.reduceat(much, problem.first)[group]))
+        first = machine_class[most[np.searchsorted(group[most], np.arange(len(groups)))]]
         others: dict[int, tuple[int, ...]] = {}
-        for row in np.flatnonzero(np.count_nonzero(basic, axis=1) > 1).tolist():
-            more = np.flatnonzero(basic[row]).tolist()
-            more.remove(int(first[row]))
-            others[groups[row]] = tuple(classes[more].tolist())
-        takers = ((problem.use > 0).astype(np.float64).T @ problem.pairs > 0).T
+        for p in np.flatnonzero(basic & (machine_class != first[group])).tolist():
+            g = groups[group[p]]
+            others[g] = (*others.get(g, ()), int(classes[machine_class[p]]))
+        at = (machine_class * problem.use.shape[1])[:, None] + np.arange(problem.use.shape[1])
+        need = problem.use.take(group, axis=0)
+        shape, size = problem.capacity.shape, problem.capacity.size
+        takers = np.bincount(at.ravel(), (need > 0).ravel(), size).reshape(shape) > 0
+        load = np.bincount(at.ravel(), (need * share[:, None]).ravel(), size).reshape(shape)
         used_up = ~risen.basis.slack & takers
         tight += [("on", int(classes[c]), int(r)) for c, r in np.argwhere(used_up)]
         part.corner = Corner(
             dict(zip(groups, classes[first].tolist(), strict=True)), others, tuple(tight)
         )
-        # Whether doubles leave it open that the corner fits: a place next to empty, or a row that
-        # is used up though it is not one of those that must be.
-        each = share.sum(axis=1, keepdims=True)
-        load = share.T @ problem.use
-        crowded = False
-        if problem.most_on is not None:
-            crowded = bool((basic & ~full & ~(share < problem.most_on * (1.0 - _SURE))).any())
-        part.doubtful = bool(
-            crowded
-            or (basic & ~(share > _SURE * each)).any()
-            or (takers & ~used_up & ~(load < problem.capacity * (1.0 - _SURE))).any()
-            or not basic.any(axis=1).all()
-        )
+        part.doubtful = None
+        if some.all():
+            # Where doubles leave it open that the corner fits: a place next to empty or next to
+            # full, or a row that is used up though it is not one of those that must be.
+            each = np.add.reduceat(share, problem.first)[group]
+            open_ = basic & ~(share > _SURE * each)
+            if problem.most_on is not None:
+                # A frozen group that has room for all it holds, and is full in all other places,
+                # is not too full in the last one.
+                last = np.add.reduceat(~full, problem.first, dtype=np.int64) == 1
+                known = (last & (problem.rate == 0))[group]
+                open_ |= basic & ~full & ~known & ~(share < problem.most_on * (1.0 - _SURE))
+            crowded = takers & ~used_up & ~(load < problem.capacity * (1.0 - _SURE))
+            unsure = {*machine_class[open_].tolist(), *np.flatnonzero(crowded.any(axis=1)).tolist()}
+            part.doubtful = frozenset(classes[sorted(unsure)].tolist())
 
 
 def _is_flow(problem: StepProblem) -> bool:

@@ -7,12 +7,17 @@ from itertools import pairwise
 import numpy as np
 
 from fairlead.sharing.problem.problem import Bools, Ints
+from fairlead.sharing.solvers.step import pairs_in
 
 
 def connected(pairs: Bools) -> tuple[Ints, Ints]:
     """The number of the piece of each group and of each class, pieces being what hangs together by
     pairs, in order of their first classes; -1 for a group, -2 for a class, that is in none."""
-    near = pairs.T.astype(np.float32) @ pairs.astype(np.float32) > 0
+    # A group's classes hang together by the first of them: a pair is looked at once.
+    first = pairs.argmax(axis=1)
+    group, machine_class = pairs_in(pairs)
+    near = np.zeros((pairs.shape[1],) * 2, dtype=np.bool_)
+    near[first[group], machine_class] = near[machine_class, first[group]] = True
     packed = np.packbits(near, axis=1, bitorder="little")
     rows = [int.from_bytes(row.tobytes(), "little") for row in packed]
     of_class = [-2] * len(rows)
@@ -30,7 +35,7 @@ def connected(pairs: Bools) -> tuple[Ints, Ints]:
             reached |= rows[there]
         number += 1
     piece_of_class = np.array(of_class, dtype=np.int64)
-    home = piece_of_class[pairs.argmax(axis=1)]
+    home = piece_of_class[first]
     return np.where(pairs.any(axis=1), home, -1), piece_of_class
 
 

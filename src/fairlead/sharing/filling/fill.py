@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -14,18 +14,20 @@ from flint import fmpq
 
 from fairlead.model.errors import InternalError, SolverError
 from fairlead.sharing.filling.climb import Climb, NoRoomError
-from fairlead.sharing.filling.component import Component, Programs, Settled
+from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
 from fairlead.sharing.filling.corner import Corner, Row, without_one
 from fairlead.sharing.filling.groups import Groups, coalesce
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
+from fairlead.sharing.filling.settled import Settled
 from fairlead.sharing.filling.tasks import Bundles, place_bundles
 from fairlead.sharing.filling.watcher import report_progress
 from fairlead.sharing.numbers.amounts import nearest, rationals
 from fairlead.sharing.numbers.threads import one_thread
 from fairlead.sharing.problem.problem import Floats, Ints, Problem
+from fairlead.sharing.solvers.step import block, pairs_in
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
@@ -89,6 +91,8 @@ class _State:
         self.programs = Programs(groups)
         self.telling = Telling(self.problem, groups, self.scale)
         self.parts: list[Component] = []
+        # Where all are frozen nothing changes any more: what was seen to fit does.
+        self.held: set[Hashable] = set()
         everyone = np.arange(len(groups.members)), np.arange(len(groups.room))
         self._split(Component(*everyone, 0.0), None)
 
@@ -183,11 +187,19 @@ class _State:
         """Whether the corner fits, as far as it is asked for now."""
         if priced.level < self.progress.level:
             return False
-        if self.doubles is Doubles.BELIEVED and not part.doubtful:
-            return True
-        tight = _without_one(corner, priced)
-        wanted = partial(self.progress.terms, level=priced.level)
-        return place_bundles(self.groups, corner, tight, wanted, corner.tight) is not None
+        found = Settled(corner, _without_one(corner, priced))
+        doubtful = part.doubtful if self.doubles is Doubles.BELIEVED else None
+        rate, wanted = self.progress.rate, partial(self.progress.terms, level=priced.level)
+        for piece in [found] if doubtful is None else found.around(doubtful):
+            rises = any(rate[g] for g in piece.corner.first)
+            if not rises and piece.key in self.held:
+                continue
+            placed = place_bundles(self.groups, piece.corner, piece.tight, wanted, corner.tight)
+            if placed is None:
+                return False
+            if not rises:
+                self.held.add(piece.key)
+        return True
 
     def _climb(self, part: Component, where: tuple[Ints, Ints]) -> Climb:
         progress = self.progress
@@ -204,7 +216,7 @@ class _State:
 
     def _open(self, part: Component) -> tuple[Ints, Ints]:
         """The open places of a component, group by group."""
-        row, column = np.nonzero(self.places[part.groups[:, None], part.classes])
+        row, column = pairs_in(block(self.places, part.groups, part.classes))
         return part.groups[row], part.classes[column]
 
     def _stop(self, part: Component) -> None:
@@ -269,7 +281,7 @@ class _State:
         """The component as it hangs together now, `stopped` there if by machines; where nobody
         rises any more it is done with."""
         progress = self.progress
-        inside = self.places[part.groups[:, None], part.classes]
+        inside = block(self.places, part.groups, part.classes)
         own, of_class = connected(inside)
         for members, classes in zip(indices(own), indices(of_class), strict=True):
             groups, machine_classes = part.groups[members], part.classes[classes]

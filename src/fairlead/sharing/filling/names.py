@@ -68,9 +68,8 @@ def placements(
 ) -> tuple[Placement, ...]:
     """The places where the tasks of a job run, by class, in the order of the classes' numbers,
     written by `number`."""
-    return tuple(
-        Placement(names.show[c], number(tasks[job, c])) for c in names.order if tasks[job, c] > 0
-    )
+    there = sorted(np.flatnonzero(tasks[job] > 0).tolist(), key=names.show.__getitem__)
+    return tuple(Placement(names.show[c], number(tasks[job, c])) for c in there)
 
 
 def scarce(names: Names, row: Row) -> Scarce:
@@ -92,10 +91,10 @@ def stops(
     names: Names, part: FillingRound, number: Callable[[float], float] = rounded
 ) -> Iterator[Stop]:
     """Everything that is scarce in a round, with its price, written by `number`."""
+    priced = np.argwhere(part.price).tolist()
     rows: list[tuple[Row, float]] = [
-        (("on", c, int(r)), float(part.price[c, r]))
-        for c in names.order
-        for r in np.flatnonzero(part.price[c])
+        (("on", c, r), float(part.price[c, r]))
+        for c, r in sorted(priced, key=lambda pair: (names.show[pair[0]], pair[1]))
     ]
     for kind, prices in (("limit", part.limit_price), ("tasks", part.task_price)):
         rows += [((kind, int(i), 0), float(prices[i])) for i in np.flatnonzero(prices)]
@@ -149,19 +148,20 @@ def levels(names: Names, filling: Filling, only: int | None = None) -> tuple[Lev
     the share of all that were still active.
     """
     tree, jobs = names.problem.tree, names.problem.job_names
-    below = jobs_below(tree)
-    waiting = {t: set(members) for t, members in enumerate(below)}
     active = {int(j) for part in filling.rounds for j in part.frozen}
-    for members in waiting.values():
-        members &= active
+    waiting = [len(active.intersection(members)) for members in jobs_below(tree)]
+    parent, own = tree.parent.tolist(), tree.job_tenant.tolist()
     found: list[Level] = []
     for index, part in enumerate(filling.rounds):
         gone = {int(j) for j in part.frozen}
         frozen = []
-        for t, members in waiting.items():
-            if members and not members - gone:
-                frozen.append(tree.names[t])
-            members -= gone
+        for j in gone:
+            t = own[j]
+            while t >= 0:
+                waiting[t] -= 1
+                if not waiting[t]:
+                    frozen.append(tree.names[t])
+                t = parent[t]
         level = Level(
             share=rounded(part.share),
             frozen=tuple(sorted(frozen)),

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlead.model.choosing import Choosing
 from fairlead.model.constraint import Label, Selector
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
@@ -136,18 +137,13 @@ def _classes(
         alike.setdefault((amounts, text, tuple(listed.get(machine.name, ()))), []).append(index)
 
     groups = list(alike.values())
-    selected = {
-        where: np.array(
-            [where.matches(cluster.machines[group[0]].labels) for group in groups], dtype=bool
-        )
-        for where in {where: None for where, _, _ in constraints}
-    }
+    choosing = Choosing(cluster.machines[group[0]].labels for group in groups)
     on_list = np.zeros((len(lists), len(groups)), dtype=bool)
     for g, (_, _, indices) in enumerate(alike):
         on_list[list(indices), g] = True
     allowed = np.zeros((len(constraints), len(groups)), dtype=bool)
     for k, (where, machines, exclude) in enumerate(constraints):
-        allowed[k] = selected[where]
+        allowed[k, choosing.chosen(where)] = True
         if machines is not None:
             allowed[k] &= on_list[lists[machines]] if machines else False
         if exclude:

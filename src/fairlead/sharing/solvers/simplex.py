@@ -87,7 +87,7 @@ class Simplex:
         upper[:] = highspy.kHighsInf
         upper[-1] = problem.most / level_unit
         if problem.most_on is not None:
-            upper[:-1] = problem.most_on[group, machine_class] / unit[group]
+            upper[:-1] = problem.most_on / unit[group]
         entries = np.concatenate([rows[kept], rising]).astype(np.int32)
         highs.addCols(
             pairs + 1,

@@ -3,7 +3,8 @@
 Who has the least level of those who could use a machine's room is a gang that does not fit yet:
 a task of another job would take the room, and so with each that becomes free after it, and the gang
 would never find enough at once. So the machine is reserved for the gang, place by place, until it
-starts. What is kept counts as held: the gang keeps no more than it could hold (see
+starts. What is kept counts as held: the gang keeps no more than it could hold. And it keeps nothing
+while room is kept for another one that it could use: so no two wait for each other (see
 docs/decisions/0313-room-for-gangs.md).
 """
 
@@ -14,11 +15,12 @@ from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import (
     at_once,
+    has_terms,
     is_permitted,
     may_start,
     within_caps,
 )
-from fairlead.scheduling.kernels.room.rooms import fits_now
+from fairlead.scheduling.kernels.room.rooms import fits_now, when_empty
 from fairlead.scheduling.kernels.search.levels import leads, level, level_with, turn_of
 
 
@@ -34,6 +36,25 @@ def _kept_tasks(s: Handle, j: int) -> int:
             left -= 1
         m += 1
     return tasks
+
+
+@inner
+def _waits_for_another(s: Handle, j: int) -> bool:
+    """Is room kept for another gang on a machine that the job may use? Two that each keep what the
+    other one needs would wait for ever."""
+    left, g = int64(0), int64(s.header[0].gangs)
+    while g >= 0:
+        left += s.job[g].kept if g != j else 0
+        g = int64(s.job[g].gang_next)
+    m = 0
+    while left > 0:
+        machine = s.machine[m]
+        if machine.kept and machine.reserved != j:
+            if has_terms(s, s.needs, j, m) and when_empty(s, j, m) > 0:
+                return True
+            left -= 1
+        m += 1
+    return False
 
 
 @inner
@@ -63,6 +84,7 @@ def _keeper(s: Handle, j: int, m: int) -> int:
             and (best < 0 or leads(s, g, best))
             and _comes_before(s, g, j)
             and within_caps(s, g, tasks)
+            and not _waits_for_another(s, g)
             and not may_start(s, g)
         ):
             best = g
