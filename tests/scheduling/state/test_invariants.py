@@ -396,3 +396,15 @@ def test_a_core_that_is_not_checked_can_be(cases: int) -> None:
                 core_refuses(core, event)
             core.decide()
             core.check()
+
+
+def test_a_double_may_be_either_of_two_only_in_their_middle() -> None:
+    below, above, middle = 2.0**53, 2.0**53 + 2, Fraction(2**53 + 1)
+    trifle = stake_invariants.NEAR * middle / 2
+    for exactly in (middle - trifle, middle, middle + trifle):
+        assert stake_invariants.rounds_to(exactly, below)
+        assert stake_invariants.rounds_to(exactly, above)
+        assert not stake_invariants.rounds_to(exactly, above + 2)
+    assert stake_invariants.rounds_to(middle - 4 * trifle, below)
+    assert not stake_invariants.rounds_to(middle - 4 * trifle, above)
+    assert not stake_invariants.rounds_to(middle + 4 * trifle, below)

@@ -12,7 +12,13 @@ from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import UNDER
 from fairlead.scheduling.state.rows import UP, are_held, bits
-from fairlead.scheduling.state.stake_invariants import Children, children_of, height, stakes
+from fairlead.scheduling.state.stake_invariants import (
+    Children,
+    children_of,
+    height,
+    rounds_to,
+    stakes,
+)
 from fairlead.scheduling.transitions import MachineState
 
 LEAST = np.array([(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)])
@@ -187,8 +193,12 @@ def _tenant_leaf(state: State, n: int, children: Children) -> Iterator[str]:
         pass
     else:
         exactly = height(state, t, children[t], Fraction(key))
-        near = key != 0 and exactly * (1 - 4 * (1 - Fraction(UNDER))) <= leaf["key"] <= exactly
-        key = float(leaf["key"]) if near else float(exactly)
+        said = float(leaf["key"])
+        if key == 0:
+            near = rounds_to(exactly, said)
+        else:
+            near = exactly * (1 - 4 * (1 - Fraction(UNDER))) <= said <= exactly
+        key = said if near else float(exactly)
     if tenant["leaf"] != n:
         yield f"tenant {t} has another leaf than {n}"
     if (leaf["key"], leaf["turn"]) != (key, turn):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ulp
 
 import numpy as np
 
@@ -51,6 +52,13 @@ def weight_of(state: State, t: int) -> Fraction:
 def long(row: np.void, name: str) -> Fraction:
     """A number of twice a double's length."""
     return Fraction(float(row[name])) + Fraction(float(row[f"{name}_low"]))
+
+
+def rounds_to(exactly: Fraction, double: float) -> bool:
+    """Is a double what a number is rounded to, also where only what is off in numbers of twice its
+    length tells on which side of the middle of two doubles that is?"""
+    off = abs(exactly - Fraction(double))
+    return off <= Fraction(ulp(double)) / 2 + NEAR * abs(exactly)
 
 
 def children_of(state: State) -> Children:
@@ -144,7 +152,7 @@ def _kept(state: State, children: Children) -> Iterator[str]:
         since = levels_since(state, t)
         if tenant[t]["known"] >= since:
             share = Fraction(int(tenant[t]["of_held"])) / Fraction(float(tenant[t]["of_scale"]))
-            if float(level(t, share)) != tenant[t]["level"]:
+            if not rounds_to(level(t, share), float(tenant[t]["level"])):
                 yield f"tenant {t} keeps a level of {tenant[t]['level']} for a share of {share}"
         for names in (("asked", "bound", "bounded"), ("past", "past_bound", "past_bounded")):
             asked, bound, bounded = (tenant[t][name].item() for name in names)
