@@ -13,6 +13,13 @@ written to be read. Where the semantics leave room, it reads them like this:
   when they were made. One ends when its job launches on one of its machines, or has nothing left
   that it could launch. It is dropped whole when one of its machines can no longer be used, and
   made anew, at once, after the next round.
+- Others may have what is free on a reserved machine beyond the tasks that the reservation counts on
+  there, resource by resource; of devices of which these take parts, nothing.
+- What is reserved or kept for a job is given back when its lease ends, at the beginning of a round:
+  `reserve_for`, or the longest run of a task that ended by itself, after it was made (after the
+  first machine was kept; a reservation that is dropped for a machine goes on with its lease). Where
+  it ends before as many tasks started together as it was for, but for a machine's sake, its tenant
+  rests for nine times as long as it was held. A tenant that rests is passed over.
 - Before a task is placed where a gang of lesser level could have one, but does not fit yet, the
   machine is kept for the gang, until the gang launches on one of its machines. What fits there
   counts as held. At the first task of another gang this is asked, at its others not.
@@ -33,10 +40,13 @@ from fairlead.scheduling.transitions import MachineState, TaskState
 from tests.reference.online_line import (
     drop_idle,
     give_up,
+    lapse,
+    lease,
     look,
     may_pass,
     needed,
     owner,
+    places,
     under_caps,
 )
 from tests.reference.online_order import active_jobs, levels
@@ -67,6 +77,7 @@ class Decider:
         scales: Scales,
         placement: str = "best-fit",
         reserve_after: int | None = 60 * MILLION,
+        reserve_for: int | None = None,
         levelled: bool = True,
     ) -> None:
         self.world = world
@@ -75,6 +86,7 @@ class Decider:
         self._placement = placement
         self._reserve_after = reserve_after
         world.levelled = levelled
+        world.hold_for = reserve_for if world.filling and reserve_after is not None else None
 
     def levels(self) -> dict[int, float]:
         """The active jobs' levels; all 0 where the first come is first served."""
@@ -96,6 +108,7 @@ class Decider:
         self.pending = []
         scales = self._scales(self.world)  # launches change none
         drop_idle(self.world, active_jobs(self.world, scales))
+        lapse(self.world)
         while True:
             level = self._levels(scales)
             pairs = [
@@ -110,7 +123,11 @@ class Decider:
             _, job, machine = min(pairs, key=lambda pair: pair[0])
             gang = self._keeper(job, machine, level, scales)
             if gang is not None:
-                self.world.kept.setdefault(gang, []).append(machine.seq)
+                together = needed(self.world.jobs[gang])
+                holds = holds_empty(self.world, self.world.jobs[gang], machine)
+                kept = self.world.kept.setdefault(gang, {})
+                kept[machine.seq] = min(holds, together)
+                lease(self.world, gang, anew=False)
                 continue
             decisions += self._launch(job, machine)
             drop_idle(self.world, active_jobs(self.world, scales))
@@ -127,6 +144,9 @@ class Decider:
         ]
         if self._reserve_after is not None and world.first is not None and not world.vain:
             moments += [world.first_since + self._reserve_after]
+        moments += [lease.end for lease in world.leases.values()]
+        if self.levels():
+            moments += world.rests.values()
         return min((moment for moment in moments if moment > world.now), default=None)
 
     def _keeper(
@@ -149,6 +169,7 @@ class Decider:
             for seq in level
             if needed(gang := world.jobs[seq]) > 1
             and (level[seq], world.turn(gang)) < (level[job.seq], world.turn(job))
+            and not world.is_resting(seq)
             and self._permissible(gang, machine)
             and under_caps(world, gang, needed(gang))
             and not self._together(gang)
@@ -206,7 +227,7 @@ class Decider:
         """Can all that must start together be placed now?"""
         count = needed(job)
         machines = [m for m in self.world.machines if self._permissible(job, m)]
-        there = sum(fits_now(self.world, job, m) for m in machines)
+        there = sum(places(self.world, job, m) for m in machines)
         return there >= count and under_caps(self.world, job, count)
 
     def _launch(self, job: PlainJob, machine: PlainMachine) -> list[Launch]:
@@ -215,14 +236,15 @@ class Decider:
         allowed = [m for m in self.world.machines if self._permissible(job, m)]
         reserved = self.world.reserved.get(job.seq)
         kept = self.world.kept.get(job.seq, ())
+        held, together = self.world.leases.get(job.seq), needed(job)
         launches: list[Launch] = []
-        for _ in range(needed(job)):
+        for _ in range(together):
             if launches:
-                able = [m for m in allowed if fits_now(self.world, job, m) > 0]
+                able = [m for m in allowed if places(self.world, job, m) > 0]
                 machine = min(able, key=lambda m: self._key(job, m, 0.0))
             launches.append(self._start(job, machine))
             if machine.seq in kept or (reserved is not None and machine.seq in reserved.machines):
-                give_up(self.world, job.seq)
+                give_up(self.world, job.seq, held is not None and together < held.tasks)
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:

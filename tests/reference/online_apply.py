@@ -20,7 +20,7 @@ from fairlead.scheduling.transitions import (
     task_after,
 )
 from tests.reference.online import Decider
-from tests.reference.online_line import drop_idle, review
+from tests.reference.online_line import drop_idle, forget_over, remember_run, review
 from tests.reference.online_state import UNLIMITED, PlainJob, PlainMachine, PlainTask, Told, World
 
 MICRO = 10**6
@@ -92,6 +92,7 @@ def apply(decider: Decider, event: Event) -> None:
     world.now = event.time
     # Whether machines could run a job is asked once all of the moment has happened.
     drop_idle(world, {job.seq for job in world.jobs if job.waiting > 0})
+    forget_over(world)
 
 
 def in_units(
@@ -224,6 +225,8 @@ def _change(decider: Decider, task: PlainTask, change: TaskChange, time: int) ->
         job.queue.append(task.number)
     elif after in (TaskState.FINISHED, TaskState.FAILED, TaskState.DROPPED):
         job.ended[task.number] = after
+        if after is not TaskState.DROPPED:
+            remember_run(world, task, time)
     else:
         return
     world.tasks = [t for t in world.tasks if t is not task]

@@ -11,11 +11,16 @@ from tests.reference.online_state import (
     PlainJob,
     PlainMachine,
     PlainTask,
+    Lease,
     Reservation,
+    Room,
     World,
+    fits_now,
     holds_empty,
+    leaves,
     may_use,
     room,
+    take,
     tasks_that_fit,
 )
 
@@ -32,23 +37,94 @@ def owner(world: World, machine: PlainMachine) -> int | None:
     return next((job for job, machines in world.kept.items() if machine.seq in machines), None)
 
 
-def give_up(world: World, job: int) -> None:
+RESTS = 9
+"""So many times as long as something was held in vain nothing is held for the tenant."""
+FORGOTTEN = 1024
+"""The longest run is forgotten by one part in so many at each end."""
+
+
+def give_up(world: World, job: int, in_vain: bool) -> None:
     """Nothing is reserved or kept for the job any more."""
     world.reserved.pop(job, None)
     world.kept.pop(job, None)
     world.vain = False
+    end_lease(world, job, in_vain)
 
 
-def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
+def lease(world: World, job: int, anew: bool) -> None:
+    """The job has a lease from now on; only `anew` another one where it has one."""
+    if world.hold_for is None or (job in world.leases and not anew):
+        return
+    since = world.leases[job].since if job in world.leases else world.now
+    length = max(world.hold_for, world.longest)
+    world.leases[job] = Lease(since, world.now + length, needed(world.jobs[job]))
+
+
+def end_lease(world: World, job: int, in_vain: bool) -> None:
+    """It has none any more; what was held in vain makes its tenant rest."""
+    ended = world.leases.pop(job, None)
+    if ended is not None and in_vain:
+        rest = world.now + RESTS * (world.now - ended.since)
+        whose = world.whose(job)
+        if rest > max(world.now, world.rests.get(whose, 0)):
+            world.rests[whose] = rest
+
+
+def lapse(world: World) -> None:
+    """Leases and rests that are over end."""
+    for job in [job for job, lease in world.leases.items() if lease.end <= world.now]:
+        world.due = [each for each in world.due if each != job]
+        give_up(world, job, in_vain=True)
+    over = [whose for whose, until in world.rests.items() if until <= world.now]
+    if over:
+        world.vain = False
+    for whose in over:
+        del world.rests[whose]
+
+
+def forget_over(world: World) -> None:
+    """What was remembered of jobs that are over, and of no tenant."""
+    over = {job.seq for job in world.jobs if world.over(job)}
+    for seq in over:
+        world.leases.pop(seq, None)
+        world.rests.pop(seq, None)
+
+
+def remember_run(world: World, task: PlainTask, time: int) -> None:
+    """A task ended by itself."""
+    if world.hold_for is not None:
+        forgotten = world.longest - world.longest // FORGOTTEN
+        world.longest = max(time - task.launched, forgotten)
+
+
+def may_pass(world: World, job: PlainJob, machine: PlainMachine, left: Room | None = None) -> bool:
     """May the job be placed there in spite of reservations? It may if nobody else has reserved
-    the machine, or if its task, whose duration is told, ends before the other is to start."""
+    the machine, or if its task, whose duration is told, ends before the other is to start, or if
+    the tasks that are counted on there find as much as before. `left`: as if that were free."""
     other = owner(world, machine)
     if other is None or other == job.seq:
         return True
-    if machine.seq in world.kept.get(other, ()):
+    kept = world.kept.get(other, {})
+    if machine.seq not in kept:
+        start = world.reserved[other].start
+        if job.expected > 0 and start is not None and world.now + job.expected <= start:
+            return True
+    if world.hold_for is None:
         return False
-    start = world.reserved[other].start
-    return job.expected > 0 and start is not None and world.now + job.expected <= start
+    tasks = (kept if machine.seq in kept else world.reserved[other].machines)[machine.seq]
+    left = left or room(world, machine)
+    fits = tasks_that_fit(world, job, left) > 0
+    return fits and leaves(world, job, world.jobs[other], tasks, left)
+
+
+def places(world: World, job: PlainJob, machine: PlainMachine) -> int:
+    """How many of its tasks may be placed there at once."""
+    left, count = room(world, machine), 0
+    most = fits_now(world, job, machine)
+    while count < most and may_pass(world, job, machine, left):
+        take(world, job, left)
+        count += 1
+    return count
 
 
 def needed(job: PlainJob) -> int:
@@ -165,19 +241,32 @@ def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservati
     able.sort(
         key=lambda m: (
             release(world, job, m),
+            _has_old(world, m),
             _own(world, job, m),
             missing(world, job, m),
             m.seq,
         )
     )
     # What is kept for it already is a part of it.
-    chosen = [m for m in world.machines if m.seq in world.kept.get(job.seq, ())]
-    while able and sum(holds_empty(world, job, m) for m in chosen) < needed(job):
-        chosen.append(able.pop(0))
-    if sum(holds_empty(world, job, m) for m in chosen) < needed(job):
+    counted = dict(world.kept.get(job.seq, {}))
+    there = sum(holds_empty(world, job, world.machines[seq]) for seq in counted)
+    while able and there < needed(job):
+        machine = able.pop(0)
+        holds = holds_empty(world, job, machine)
+        counted[machine.seq] = min(holds, needed(job) - there)
+        there += holds
+    if there < needed(job):
         return None
-    start = max(release(world, job, m) for m in chosen)
-    return Reservation([m.seq for m in chosen], None if start == NEVER else int(start))
+    start = max(release(world, job, world.machines[seq]) for seq in counted)
+    return Reservation(counted, None if start == NEVER else int(start))
+
+
+def _has_old(world: World, machine: PlainMachine) -> bool:
+    """Does a task run there for longer than a lease is?"""
+    if world.hold_for is None:
+        return False
+    length = max(world.hold_for, world.longest)
+    return any(world.now - task.launched > length for task in world.tasks_on(machine))
 
 
 def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
@@ -186,8 +275,8 @@ def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
 
 def drop_idle(world: World, active: Set[int]) -> None:
     """Nothing stays reserved for a job that has no task that it could launch."""
-    for seq in {*world.reserved, *world.kept} - active:
-        give_up(world, seq)
+    for seq in sorted({*world.reserved, *world.kept} - active):
+        give_up(world, seq, in_vain=True)
 
 
 def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
@@ -196,11 +285,13 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
     seq = owner(world, machine)
     world.vain = False
     if seq is not None and not _stands(world.jobs[seq], machine, world):
-        whole = seq in world.reserved
-        give_up(world, seq)
+        whole, held = seq in world.reserved, world.leases.get(seq)
+        give_up(world, seq, in_vain=False)
         # Whether a machine could run it is asked once all of the moment has happened.
         if whole and (seq in active or world.jobs[seq].waiting > 0):
             world.due.append(seq)
+            if held is not None:
+                world.leases[seq] = held
 
 
 def look(world: World, order: Mapping[int, float], after: int | None) -> None:
@@ -213,8 +304,8 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     if after is None:
         return
     for seq in sorted(world.due):
-        if seq in order:
-            _reserve(world, seq, order)
+        if seq not in order or not _reserve(world, seq, order, anew=False):
+            end_lease(world, seq, in_vain=False)
     world.due = []
     while True:
         line = [
@@ -237,7 +328,7 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if not world.filling:
             if not _reserve(world, first, order):
                 return
-        elif _reserve(world, first, order):
+        elif not world.is_resting(first) and _reserve(world, first, order):
             pass
         elif _reserve_behind(world, [seq for *_, seq in line], order):
             world.first = None  # begins anew
@@ -249,8 +340,9 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
 def _reserve_behind(world: World, line: list[int], order: Mapping[int, float]) -> bool:
     """Reserve for the first one behind the first in line for whom there are machines. Of those that
     are alike one is asked, and of so many kinds."""
-    kinds = [_kind(world.jobs[line[0]])]
-    for seq in line[1:]:
+    able = [seq for seq in line if not world.is_resting(seq)]
+    kinds = [_kind(world.jobs[seq]) for seq in able[:1] if seq == line[0]]
+    for seq in able:
         kind = _kind(world.jobs[seq])
         if kind in kinds:
             continue
@@ -262,11 +354,12 @@ def _reserve_behind(world: World, line: list[int], order: Mapping[int, float]) -
     return False
 
 
-def _reserve(world: World, seq: int, order: Mapping[int, float]) -> bool:
+def _reserve(world: World, seq: int, order: Mapping[int, float], anew: bool = True) -> bool:
     made = choose(world, world.jobs[seq], order)
     if made is not None:
         world.reserved[seq] = made
         world.kept.pop(seq, None)
+        lease(world, seq, anew)
     return made is not None
 
 

@@ -84,11 +84,20 @@ class PlainJob:
 
 @dataclass
 class Reservation:
-    """Machines kept free for a job, which is expected to start there at `start` (None: nobody
-    knows)."""
+    """Machines kept free for a job, each with how many of its tasks are counted on there. The job
+    is expected to start at `start` (None: nobody knows)."""
 
-    machines: list[int]
+    machines: dict[int, int]
     start: int | None
+
+
+@dataclass
+class Lease:
+    """Machines are held for a job `since` then, until `end`, for so many tasks that start together."""
+
+    since: int
+    end: int
+    tasks: int
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,12 @@ class World:
     advice: list[Told] = field(default_factory=list)
     last_rank: int = 0  # after all that the advice says
     reserved: dict[int, Reservation] = field(default_factory=dict)  # by job
-    kept: dict[int, list[int]] = field(default_factory=dict)  # machines, by the gang they wait for
+    # Machines, by the gang they wait for, as those of a reservation.
+    kept: dict[int, dict[int, int]] = field(default_factory=dict)
+    hold_for: int | None = None  # a lease is so long at least; an older version gave none
+    longest: int = 0  # run of a task, lately
+    leases: dict[int, Lease] = field(default_factory=dict)  # of jobs
+    rests: dict[str | int, int] = field(default_factory=dict)  # until when, by tenant
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0
@@ -147,6 +161,14 @@ class World:
     def over(self, job: PlainJob) -> bool:
         """Is it over? Then it is forgotten, and its name is free again."""
         return job.waiting == 0 and not self.tasks_of(job)
+
+    def whose(self, job: int) -> str | int:
+        """The job's tenant, or the job itself where it has none."""
+        return self.jobs[job].job.tenant or job
+
+    def is_resting(self, job: int) -> bool:
+        """Is nothing held for it, as its tenant held something in vain?"""
+        return self.rests.get(self.whose(job), 0) > self.now
 
     def tasks_of(self, job: PlainJob) -> list[PlainTask]:
         """Its held tasks."""
@@ -235,6 +257,36 @@ def tasks_that_fit(world: World, job: PlainJob, left: Room) -> int:
         else:
             counts.append(sum(1 for free in left.pieces[r] if free == unit) // (d // unit))
     return min(counts)
+
+
+def take(world: World, job: PlainJob, left: Room) -> None:
+    """One more task of the job has its room there."""
+    for r, piece in choose_pieces(world, job, left):
+        left.pieces[r][piece] -= min(job.demand[r], world.measures[r].piece)
+    for r, d in enumerate(job.demand):
+        left.free[r] -= d
+
+
+def leaves(world: World, job: PlainJob, other: PlainJob, tasks: int, left: Room) -> bool:
+    """Would a task of the job leave so many of another one what they want, of each resource that
+    both want? Of one of which they miss something, it would not, nor of devices of which the other
+    job takes parts."""
+    after = Room([*left.free], {r: [*pieces] for r, pieces in left.pieces.items()})
+    take(world, job, after)
+    for r, d in enumerate(job.demand):
+        its, unit = other.demand[r], world.measures[r].piece
+        if d == 0 or its == 0:
+            continue
+        if not unit:
+            enough = after.free[r] >= tasks * its
+        elif its < unit:
+            enough = False
+        else:
+            whole = after.pieces[r].count(unit)
+            enough = whole >= tasks * (its // unit) or whole == left.pieces[r].count(unit)
+        if not enough:
+            return False
+    return True
 
 
 def choose_pieces(world: World, job: PlainJob, left: Room) -> list[tuple[int, int]]:

@@ -49,7 +49,9 @@ def make_core(case: Case, checked: bool = True) -> Core:
         [Unit(m.name, m.unit, m.piece) for m in MEASURES],
         policy=case.policy,
         placement=case.placement,
-        options=Options(reserve_after=case.reserve_after, filling=case.filling),
+        options=Options(
+            reserve_after=case.reserve_after, reserve_for=case.reserve_for, filling=case.filling
+        ),
         checked=checked,
     )
 

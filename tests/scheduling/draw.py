@@ -36,6 +36,8 @@ CROWD = 5
 """Of eight seeds the one of whose sequence a tenant has more jobs than there is room for."""
 UNFILLED = 3
 """Of sixteen seeds the one of a core as an older version left it, without filling."""
+UNENDING = 7
+"""And the one of one that held whole machines, without an end."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Case:
     policy: str
     placement: str
     reserve_after: int | None
+    reserve_for: int | None
     filling: bool
     instants: tuple[tuple[Event, ...], ...]
 
@@ -56,6 +59,7 @@ class Case:
             lambda world: rounded_scales(world, self.policy),
             placement=self.placement,
             reserve_after=self.reserve_after,
+            reserve_for=self.reserve_for,
             levelled=self.policy != "fifo",
         )
 
@@ -95,6 +99,7 @@ def draw(seed: int, length: int = 30) -> Case:
         policy=random.choice((*FAIR, *UNFAIR)),
         placement=random.choice(PLACEMENTS),
         reserve_after=random.choice((None, 20 * SECOND, 60 * SECOND)),
+        reserve_for=None if seed % 16 == UNENDING else (1 + seed % 3 * 7) * SECOND,
         filling=seed % 16 != UNFILLED,
         instants=(),
     )

@@ -24,6 +24,7 @@ def written_case(case: Case) -> str:
         "from tests.scheduling.agreement import disagreement",
         "",
         f"case = Case({case.seed}, {case.policy!r}, {case.placement!r}, {case.reserve_after!r},",
+        f"    {case.reserve_for!r},",
         f"    {case.filling}, (",
     ]
     for instant in case.instants:

@@ -249,7 +249,7 @@ def task_placed(book: Book, time: int, name: str, number: int, machine: str) -> 
     book.room_for(Full.TASKS)
     if not len(state.out):
         state.grow(Full.OUT)
-    launch(state.handle, j, m)
+    launch(state.handle, j, m, 1)
     state.header[0]["out"] -= 1  # it is no decision of this core
     t = int(state.job[j]["first_task"])
     machine_events.start(state.handle, t)

@@ -31,6 +31,7 @@ from fairlead.scheduling.kernels.memory.tables import NONE, ROWS, TABLES
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.preemption.rule import Memory
 from fairlead.scheduling.state.ids import Ids, Unit
+from fairlead.scheduling.state.rows import are_reserved
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.sharing.rules.spec import read
 
@@ -179,6 +180,8 @@ def load(data: bytes, core: Core | None = None) -> Core:
         if "job.turn" not in columns:
             state.job["turn"] = state.job["seq"]
             state.header["turns"] = state.header["job_seq"]
+        if "machine.wanted" not in columns:
+            state.machine["wanted"] = are_reserved(state)  # whole machines, before
         if "job.gang_next" not in columns:
             _list_gangs(state)
         if "node.team" not in columns or "tenant.levels" not in columns:

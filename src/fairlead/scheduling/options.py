@@ -10,7 +10,12 @@ from fairlead.model.errors import InputError
 
 MICROSECONDS = 10**6
 
-CHOSEN = ("reserve_after", "preempt_after", "whole")
+USUAL = 0
+"""A `reserve_for` that nobody chose."""
+TIMES = 10
+"""It is so many times as long as `reserve_after`."""
+
+CHOSEN = ("reserve_after", "reserve_for", "preempt_after", "whole")
 """The options that users choose."""
 
 
@@ -19,6 +24,9 @@ class Options:
     """Times are in microseconds; None: off.
 
     `reserve_after`: a job that has been first in line for so long gets machines reserved.
+    `reserve_for`: for so long at least machines are held for one job; 0: ten times
+    `reserve_after`. Nobody chooses None: so it is where an older version decided, which held whole
+    machines, without an end.
     `preempt_after`: tasks are stopped for a job that was below its guarantee for so long.
     `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
     `filling`: a tenant's jobs count as far as filling goes, and its first tasks together. Nobody
@@ -28,6 +36,7 @@ class Options:
     """
 
     reserve_after: int | None = 60 * MICROSECONDS
+    reserve_for: int | None = USUAL
     preempt_after: int | None = None
     whole: bool = True
     filling: bool = True
@@ -48,13 +57,22 @@ class Options:
                 f"the core has options that are not known here: {', '.join(strange)}",
                 "use the newer Fairlead that wrote them",
             )
-        return cls(**{"filling": False, **said})
+        return cls(**{"filling": False, "reserve_for": None, **said})
+
+    @property
+    def least_lease(self) -> int | None:
+        """How long machines are held at least; None where nothing is, or for ever."""
+        if self.reserve_after is None or self.reserve_for is None or not self.filling:
+            return None
+        return self.reserve_for or TIMES * self.reserve_after
 
     def plain(self) -> dict[str, Any]:
         """The options as they are written down."""
         return asdict(self)
 
     def __post_init__(self) -> None:
+        if self.reserve_for is not None and self.reserve_for < USUAL:
+            raise InputError(f"reserve_for of {self.reserve_for} microseconds", "choose more than 0")
         for name in ("reserve_after", "preempt_after"):
             value = getattr(self, name)
             if value is not None and value <= 0:

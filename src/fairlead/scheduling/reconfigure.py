@@ -11,7 +11,7 @@ from fairlead.scheduling.kernels.change.counts import freshen, plant
 from fairlead.scheduling.kernels.change.job_events import rescale, weigh
 from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import FIELDS, Ints
-from fairlead.scheduling.kernels.memory.tables import NONE
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.book import Book
@@ -70,7 +70,7 @@ def _copy(core: Core, new: Core) -> None:
     mine = new.state.header[0].copy()
     for name in FIELDS:
         setattr(new.state, name, getattr(core.state, name).copy())
-    for name in ("fifo", "picky", "tight", "reserve_after", "filling"):
+    for name in ("fifo", "picky", "tight", "reserve_after", "reserve_for", "filling"):
         new.state.header[0][name] = mine[name]
     new.book.ids = core.ids.copy()
     new.book.ids.find_tasks(new.state)
@@ -96,12 +96,17 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
         pledge(state.handle, m, int(machines["reserved"][m]))  # so that it can be released
         release(state.handle, m)
     machines["reserved"] = NONE
-    machines["kept"] = 0
+    machines["kept"] = machines["wanted"] = 0
     state.job["reserved"][jobs] = 0
     state.job["kept"][jobs] = 0
     state.tenant["kept"] = 0
     state.job["due"][jobs] = 0
+    state.job["lapses"][jobs] = 0
+    state.tenant["rests"] = 0
     header = state.header[0]
+    header["lapse"] = header["rest"] = NEVER
+    if header["reserve_for"] == NEVER:
+        header["longest"] = 0
     header["due"] = header["hopeless"] = 0
     header["first"] = NONE
     header["relook"] = 1
@@ -109,7 +114,11 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
 
 def _word(core: Core) -> int:
     """A number for what the core decides by, the same on every machine."""
-    options = [(name, value) for name, value in core.options.plain().items() if name != "filling"]
+    said = core.options.plain()
+    late = {name: said.pop(name) for name in ("filling", "reserve_for")}
+    options = list(said.items())
+    if late["reserve_for"] is not None:
+        options.append(("reserve_for", late["reserve_for"]))
     if core.options.filling:
         options.append(("filling", True))  # else as a version wrote it that had none
     return word_of((core.book.scaler.spec, core.placement.name, options))

@@ -46,6 +46,8 @@ class SlotCore:
         header["tight"] = self.placement.tight
         after = options.reserve_after
         header["reserve_after"] = NEVER if after is None else after
+        least = options.least_lease
+        header["reserve_for"] = NEVER if least is None else least
         header["filling"] = options.filling
 
     @property

@@ -106,6 +106,7 @@ def _stop_for_guarantee(core: Core) -> None:
     core.apply(events.JobSubmitted(2, Job("owed", {"cpu": 1}, tasks=1)))
     core.handle(events.GuaranteesChanged(3, FrozenMap({"owed": 1})))
     [stop] = [each for each in core.handle(events.TimePassed(9)) if isinstance(each, Stop)]
+    core.why("greedy")  # beside a machine that is another one's
     core.handle(events.TaskStopped(10, stop.job, stop.task))
 
 

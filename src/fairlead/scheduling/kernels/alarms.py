@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from fairlead.compiling import kernel
+from fairlead.scheduling.kernels.change.leases import next_lapse
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 
 
 @kernel
 def wake(s: Handle) -> int:
-    """The next such moment: somebody's patience ends, or the first in line has waited for long
-    enough to have machines reserved. NEVER where there is none."""
+    """The next such moment: somebody's patience ends, the first in line has waited for long enough
+    to have machines reserved, or a lease or a rest ends. NEVER where there is none."""
     w = s.header[0]
-    time: int = NEVER
+    time = next_lapse(s)
     if w.soonest != NEVER:
         # Alarms of jobs that wait no more are void: they wake nobody.
         for i in range(w.alarms):

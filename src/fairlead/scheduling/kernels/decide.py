@@ -73,11 +73,11 @@ def decide(s: Handle, rule: Any) -> int:
             continue
         if keep(s, j, m):
             continue
-        launch(s, j, m)
+        launch(s, j, m, tasks)
         liked = is_preferred(s, j, m)
         for _ in range(tasks - 1):
             m = choose(s, rule, j)
-            launch(s, j, m)
+            launch(s, j, m, tasks)
             liked = liked or is_preferred(s, j, m)
         if liked:
             restart_patience(s, j)

@@ -181,7 +181,7 @@ def decide_guided(s: Handle, rule: Any) -> int:
         for launched in range(tasks):
             if launched > 0:
                 m = _best_machine(s, rule, j, everywhere)
-            launch(s, j, m)
+            launch(s, j, m, tasks)
             liked = liked or is_preferred(s, j, m)
         if liked:
             restart_patience(s, j)

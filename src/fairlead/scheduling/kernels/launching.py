@@ -9,10 +9,10 @@ from fairlead.scheduling.kernels.change.counts import (
     reenter,
     ring,
     ring_at,
-    unreserve,
     update_job,
     use,
 )
+from fairlead.scheduling.kernels.change.leases import end_lease, lapse, unreserve
 from fairlead.scheduling.kernels.change.reservations import reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
@@ -31,9 +31,9 @@ TASKS_FULL = int(Full.TASKS)
 
 
 @kernel
-def launch(s: Handle, j: int, m: int) -> None:
-    """Starts the next task of job j on machine m, where there is room. There is a slot for the
-    task and one in `out`."""
+def launch(s: Handle, j: int, m: int, tasks: int) -> None:
+    """Starts the next task of job j on machine m, where there is room, one of so many that start
+    together. There is a slot for the task and one in `out`."""
     w, job, machine = s.header[0], s.job[j], s.machine[m]
     if w.choice != j or s.fits[0] != m:
         w.choice = NONE
@@ -76,6 +76,7 @@ def launch(s: Handle, j: int, m: int) -> None:
         s.runs[j, machine.group] += 1
     update_job(s, j)
     if machine.reserved == j and not machine.pledged:
+        end_lease(s, j, tasks < job.leased_tasks)
         unreserve(s, j)
     retry_after_launch(s, j, m)
     write_decision(s, LAUNCH, t)
@@ -110,6 +111,7 @@ def begin(s: Handle) -> None:
         w.deciding = 1
         w.decided += 1
         ring(s)
+        lapse(s)
 
 
 @inner

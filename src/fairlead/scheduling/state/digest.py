@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import FREE
+from fairlead.scheduling.kernels.memory.tables import FREE, NEVER
 from fairlead.scheduling.state.rows import jobs_kept, machines_there
 
 MACHINE = ("state", "pledged", "tasks", "until")
@@ -15,6 +15,7 @@ JOB = (
     *("seq", "gang", "total", "waiting", "held", "over", "next", "launches", "expected"),
     *("patience", "since", "spread", "cancelled", "active", "reserved"),
 )
+LEASE = ("leased", "lapses", "leased_tasks")
 TASK = ("number", "state", "machine", "attempt", "launched")
 
 
@@ -41,6 +42,10 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
     tasks = tasks[order]
     add(seq[order], *(state.task[name][tasks] for name in TASK))
     out.update(state.task["pieces"][tasks].astype("<u8").tobytes())
+    if header["reserve_for"] != NEVER:  # else as an older version took it
+        add([header["longest"]], *(state.job[name][jobs] for name in LEASE))
+        tenants = state.tenant[: int(header["tenants"])]
+        add(np.sort(tenants["rests"][tenants["used"] == 1]))
     add(np.array(more, np.int64))
     return out.hexdigest()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import Ints, Records, State, Words
-from fairlead.scheduling.kernels.memory.tables import UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import levels_of
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
 from fairlead.sharing.problem.problem import Bools, Floats
@@ -23,6 +23,14 @@ def machines_there(state: State) -> Ints:
     """The slots of the machines that are up or drain."""
     kind = state.machine["state"][: int(state.header[0]["machines"])]
     return np.flatnonzero((kind == UP) | (kind == DRAINING))
+
+
+def are_reserved(state: State) -> Bools:
+    """Which machines are reserved, and not by a pledge."""
+    machine, found = state.machine, np.zeros(len(state.machine), bool)
+    there = machines_there(state)
+    found[there] = (machine["reserved"][there] != NONE) & (machine["pledged"][there] == 0)
+    return found
 
 
 def jobs_kept(state: State) -> Ints:

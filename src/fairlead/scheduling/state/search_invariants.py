@@ -9,9 +9,9 @@ import numpy as np
 
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.memory.tables import GRADES, NEVER, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.state.rows import UP, are_held, bits
+from fairlead.scheduling.state.rows import UP, are_held, are_reserved, bits
 from fairlead.scheduling.state.stake_invariants import (
     Children,
     children_of,
@@ -231,9 +231,29 @@ def refused(state: State) -> Iterator[str]:
             yield f"job {j} could be placed on machine {m} before its room grew"
 
 
+def leases(state: State) -> Iterator[str]:
+    """Who has something reserved has a lease, where there are any, and the first end is known."""
+    header, job = state.header[0], state.job[: int(state.header[0]["jobs"])]
+    tenant = state.tenant[: int(state.header[0]["tenants"])]
+    ends = job["lapses"] * job["used"]
+    rests = tenant["rests"] * tenant["used"]
+    for name, times in (("lapse", ends), ("rest", rests)):
+        first = int(times[times > 0].min(initial=NEVER))
+        if header[name] != first:
+            yield f"the next {name} is at {first}, not {header[name]}"
+    holds = (job["used"] == 1) & (job["reserved"] > 0)
+    without = holds & (ends == 0) if header["reserve_for"] != NEVER else ends > 0
+    for j in np.flatnonzero(without | ((ends > 0) & ~holds & (job["due"] == 0))).tolist():
+        yield f"the lease of job {j}, which holds {job['reserved'][j]} machines, ends at {ends[j]}"
+
+
 def reservations(state: State) -> Iterator[str]:
     """Reservations and changed machines count, and a machine is reserved only for a job that is
-    there."""
+    there, some of whose tasks are counted on there; of a pledge none are."""
+    counted = state.machine["wanted"] > 0
+    for m in np.flatnonzero(counted != are_reserved(state)).tolist():
+        yield f"on machine {m} {state.machine[m]['wanted']} tasks are counted on"
+    yield from leases(state)
     reserved = state.machine["reserved"][: int(state.header[0]["machines"])]
     kinds = state.machine["state"][: int(state.header[0]["machines"])]
     owners = reserved[kinds != MachineState.GONE]

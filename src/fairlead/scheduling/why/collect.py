@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
+from fairlead.scheduling.kernels.room.permission import places
 from fairlead.scheduling.kernels.search.levels import level
 from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.rows import jobs_in_line, limits, machines_there, tasks_of
@@ -108,25 +109,34 @@ class _Look:
         self._room_empty = counts(state, self.there, demand, empty=True)  # (machines, resources)
         self._room = counts(state, self.there, demand, empty=False)
         self._fits: Ints = self._room.min(axis=1)  # so many tasks fit on each machine
+        self._let_in = self._places()
         self.kinds = self._kinds()
 
     def _kinds(self) -> _Kinds:
         needs, satisfies = self.state.needs[self.slot], self.state.satisfies[self.there]
         prefers = self.state.prefers[self.slot]
-        reserved = self.machine["reserved"]
-        expected = int(self.job["expected"])
-        ends = int(self.header["now"]) + expected
-        passes = (expected > 0) & (self.machine["until"] != NEVER) & (ends <= self.machine["until"])
-        passes &= self.machine["pledged"] == 0
         return _Kinds(
             allowed=((satisfies & needs) == needs).all(axis=1),
             large=self._room_empty.min(axis=1) > 0,
             up=self.machine["state"] == MachineState.UP,
             free_of_it=self._free_of_it(),
             fits=self._fits > 0,
-            open=(reserved < 0) | (reserved == self.slot) | passes,
+            open=(self._let_in > 0) | ~self._of_others(),
             liked=((satisfies & prefers) == prefers).all(axis=1) | (not self.job["patient"]),
         )
+
+    def _of_others(self) -> Bools:
+        """The machines that are reserved for other jobs."""
+        reserved = self.machine["reserved"]
+        found: Bools = (reserved >= 0) & (reserved != self.slot)
+        return found
+
+    def _places(self) -> Ints:
+        """So many tasks fit on each machine beside what is reserved there."""
+        found = self._fits.copy()
+        for i in np.flatnonzero(self._of_others()).tolist():
+            found[i] = places(self.state.handle, self.slot, int(self.there[i]))
+        return found
 
     def _free_of_it(self) -> Bools:
         if not self.job["spread"]:
@@ -224,7 +234,8 @@ class _Look:
             for kind, fine in ways.items():
                 if kind not in without:
                     good &= fine
-            least = empty if NoRoom in without else self._fits
+            least = self._fits if ReservedForOthers in without else self._let_in
+            least = empty if NoRoom in without else least
             one_each = bool(self.job["spread"]) and OneEach not in without
             return fit_together(least[good], one_each) >= wanted
 
@@ -251,7 +262,7 @@ class _Look:
         size = self._together()
         k = self.kinds
         good = k.allowed & k.large & k.up & k.free_of_it & k.open & k.liked
-        fit = fit_together(self._fits[good], bool(self.job["spread"]))
+        fit = fit_together(self._let_in[good], bool(self.job["spread"]))
         return [Gang(size, fit)] if size > 1 and fit < size else []
 
     def _caps(self, tasks: int | None = None) -> list[Reason]:

@@ -20,9 +20,10 @@ from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
 
-SCHEMA = 5
+SCHEMA = 6
 """Of the entries' kinds and bodies. 2: there is `core_changed`. 3: `engine_changed` and
-`engine_gone`. 4: `task_placed`. 5: `options` say whether tenants are filled."""
+`engine_gone`. 4: `task_placed`. 5: `options` say whether tenants are filled. 6: and
+for how long machines are reserved."""
 
 SERVICE_STARTED = "service_started"
 """The kind of the entry that says what the core is made of."""

@@ -10,7 +10,7 @@ from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER
 from fairlead.scheduling.kernels.room.permission import on_machine
 from fairlead.scheduling.kernels.room.places import ONE
-from fairlead.scheduling.kernels.room.rooms import devices
+from fairlead.scheduling.kernels.room.spare import devices
 
 
 @inner

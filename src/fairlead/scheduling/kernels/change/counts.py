@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.grown import mark_only_room_grew
+from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
 from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
-from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
 from fairlead.scheduling.kernels.search.filling import stake_all
 from fairlead.scheduling.kernels.search.levels import leads, turn_of
@@ -95,55 +96,6 @@ def plant(s: Handle) -> None:
 
 
 @inner
-def mark_room_grew(s: Handle, m: int) -> None:
-    """More room on a machine, or less that keeps others away: who waits is asked again."""
-    s.machine[m].refused = 0
-    _mark_room_grew(s, m)
-
-
-@inner
-def _mark_room_grew(s: Handle, m: int) -> None:
-    machine, w = s.machine[m], s.header[0]
-    if machine.dirty or machine.state != UP:
-        return
-    if w.deciding:
-        # Some in the list were looked at already: they go, so that nothing is in it twice.
-        drop_clean(s)
-        w.heap = -1
-        w.choice = NONE
-    machine.dirty = 1
-    s.dirty[w.dirty] = m
-    w.dirty += 1
-
-
-@inner
-def unreserve(s: Handle, j: int) -> None:
-    """Nothing is reserved for the job any more; others may have the room. Pledges stay: who made
-    them ends them."""
-    w, job = s.header[0], s.job[j]
-    for m in range(w.machines):
-        if job.reserved == 0:
-            break
-        machine = s.machine[m]
-        if machine.reserved == j and not machine.pledged:
-            machine.reserved = NONE
-            machine.kept = 0
-            job.reserved -= 1
-            w.reservations -= 1
-            mark_room_grew(s, m)
-    job.reserved = 0
-    s.tenant[job.tenant].kept -= job.kept
-    job.kept = 0
-    w.hopeless = 0
-    w.relook = 1
-    if w.deciding:
-        # What was found for a machine holds no more: others may come there now.
-        w.heap = -1
-        w.choice = NONE
-        w.decided += 1  # a gang that did not fit may fit now
-
-
-@inner
 def _sweep(s: Handle) -> None:
     """Forgets the alarms of jobs that are gone: then there is room for all others'."""
     w = s.header[0]
@@ -201,6 +153,7 @@ def update_job(s: Handle, j: int) -> None:
         if job.gang > 1:
             delist(s, j)
         if job.reserved > 0:
+            end_lease(s, j, True)
             unreserve(s, j)
     elif active:
         leaf = s.node[job.leaf]
@@ -330,7 +283,7 @@ def release(s: Handle, t: int) -> None:
     unlink(s, t)
     _remember(s, m, j)
     give(s, m, j, task.pieces)
-    _mark_room_grew(s, m)
+    mark_only_room_grew(s, m)
     if s.header[0].groups > 0:
         s.runs[j, s.machine[m].group] -= 1
     hold(s, j, job.held - 1, job.unit)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, freshen, update_job
+from fairlead.scheduling.kernels.change.leases import end_lease, find_rest
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.task_lists import free_task
 from fairlead.scheduling.kernels.memory.codes import Full, TrailCode
@@ -210,6 +211,7 @@ def cancel(s: Handle, j: int) -> int:
 def forget(s: Handle, j: int) -> None:
     """Gives a job's slot back, and that of the tenant that stood for it alone."""
     w, job = s.header[0], s.job[j]
+    end_lease(s, j, False)
     job.used = 0
     job.leaf = w.free_job
     w.free_job = j
@@ -218,6 +220,8 @@ def forget(s: Handle, j: int) -> None:
         tenant.used = 0
         tenant.sibling = w.free_tenant
         w.free_tenant = job.tenant
+        if tenant.rests > 0:
+            find_rest(s)
 
 
 @kernel

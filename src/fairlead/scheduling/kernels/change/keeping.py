@@ -11,6 +11,7 @@ docs/decisions/0313-room-for-gangs.md).
 from __future__ import annotations
 
 from fairlead.compiling import inner
+from fairlead.scheduling.kernels.change.leases import is_resting, lease
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import (
@@ -79,6 +80,7 @@ def _keeper(s: Handle, j: int, m: int) -> int:
         if (
             g != j
             and tasks > 1
+            and not is_resting(s, g)
             and (s.job[g].kept > 0 or s.tenant[s.job[g].tenant].kept == 0)
             and is_permitted(s, g, m)
             and (best < 0 or leads(s, g, best))
@@ -103,12 +105,14 @@ def keep(s: Handle, j: int, m: int) -> bool:
     if g < 0:
         return False
     machine.reserved = g
+    machine.wanted = min(when_empty(s, g, m), at_once(s, g))
     machine.kept = 1
     machine.until = NEVER
     s.job[g].reserved += 1
     s.job[g].kept += 1
     s.tenant[s.job[g].tenant].kept += 1
     w.reservations += 1
+    lease(s, g, at_once(s, g), False)
     w.heap = -1
     w.choice = NONE
     return True

@@ -14,10 +14,11 @@ from fairlead.scheduling.kernels.change.counts import (
     STOPPING,
     begin_to_wait,
     freshen,
-    mark_room_grew,
     release,
     update_job,
 )
+from fairlead.scheduling.kernels.change.grown import mark_room_grew
+from fairlead.scheduling.kernels.change.leases import remember_run
 from fairlead.scheduling.kernels.change.reservations import check_reservation
 from fairlead.scheduling.kernels.change.task_lists import free_task, queue
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, TrailCode
@@ -72,6 +73,7 @@ def join(s: Handle) -> int:
     machine.tasks = 0
     machine.first = NONE
     machine.reserved = NONE
+    machine.wanted = 0
     machine.group = 0
     machine.apart = NONE
     machine.until = NEVER
@@ -176,6 +178,7 @@ def end(s: Handle, t: int, how: int) -> int:
     if how in (LOST, STOPPED):
         _lose(s, t)
     else:
+        remember_run(s, s.header[0].now - task.launched)
         release(s, t)
         free_task(s, t)
         s.job[j].over += 1

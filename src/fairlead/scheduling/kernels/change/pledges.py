@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.compiling import kernel
-from fairlead.scheduling.kernels.change.counts import mark_room_grew
+from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 
@@ -27,6 +27,7 @@ def release(s: Handle, m: int) -> None:
     if machine.pledged:
         machine.pledged = 0
         machine.reserved = NONE
+        machine.wanted = 0
         w.reservations -= 1
         w.hopeless = 0
         mark_room_grew(s, m)

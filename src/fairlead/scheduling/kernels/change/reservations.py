@@ -2,10 +2,11 @@
 
 The job of least (level, turn) that waits and for which nothing is reserved is first in line. When
 the same job has been that for `reserve_after` without holding more than before, machines are
-reserved for it: those on which room for a task is expected first, then those where the fewest of
-its own tasks are (it would only take its own place again), then those where least is missing.
-Nobody else is placed there until it launches on one of them, but for tasks that end before it can
-start.
+reserved for it: those on which room for a task is expected first, then those without a task that runs
+for longer than what is reserved lasts, then those where the fewest of its own tasks are (it would
+only take its own place again), then those where least is missing. Until it launches on one of them,
+or its lease ends, others have what is free beyond what it needs there, and all for as long as it
+cannot start.
 
 Only what has more and is smaller keeps it out: where a task is of a job of no higher level, what
 ends is that one's to start again, and where its end makes room alone, that goes to whoever has the
@@ -20,7 +21,14 @@ import numpy as np
 
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import expected_room, makes_room, missing, would_fit
-from fairlead.scheduling.kernels.change.counts import mark_room_grew, unreserve
+from fairlead.scheduling.kernels.change.grown import mark_room_grew
+from fairlead.scheduling.kernels.change.leases import (
+    end_lease,
+    is_resting,
+    lease,
+    term,
+    unreserve,
+)
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms, within_caps
@@ -69,6 +77,17 @@ def _is_left_out(s: Handle, j: int, m: int, wanted: int, own: int) -> bool:
 
 
 @inner
+def _has_old(s: Handle, m: int) -> bool:
+    """Is there a task on the machine that runs for longer than a lease is, and so for ever as far
+    as anybody can tell?"""
+    before = s.header[0].now - term(s)
+    t = int64(s.machine[m].first)
+    while t >= 0 and s.task[t].launched >= before:
+        t = int64(s.task[t].machine_next)
+    return t >= 0
+
+
+@inner
 def reserve(s: Handle, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, the tasks that it starts
     together; tells whether there were enough."""
@@ -77,6 +96,7 @@ def reserve(s: Handle, j: int) -> bool:
     machines = w.machines
     when = np.full(machines, NEVER, np.int64)
     own = np.zeros(machines, np.int64)
+    old = np.zeros(machines, np.bool_)
     lack = np.full(machines, np.inf)
     able = np.zeros(machines, np.int64)
     t = int64(job.first_task)
@@ -95,6 +115,7 @@ def reserve(s: Handle, j: int) -> bool:
                 when[m] = expected_room(s, j, m, latest)
                 if wanted == 1:
                     latest = min(latest, when[m])
+                old[m] = _has_old(s, m)
                 lack[m] = missing(s, j, m)
         m = next_within(s, m + 1)
     room = 0
@@ -117,14 +138,17 @@ def reserve(s: Handle, j: int) -> bool:
         for m in range(machines):
             if able[m] <= 0:
                 continue
-            if best >= 0 and when[m] == when[best] and own[m] == own[best]:
-                sooner = lack[m] < lack[best]
-            elif best >= 0 and when[m] == when[best]:
+            if best < 0 or when[m] != when[best]:
+                sooner = best < 0 or when[m] < when[best]
+            elif old[m] != old[best]:
+                sooner = old[best]
+            elif own[m] != own[best]:
                 sooner = own[m] < own[best]
             else:
-                sooner = best < 0 or when[m] < when[best]
+                sooner = lack[m] < lack[best]
             if sooner:
                 best = m
+        s.machine[best].wanted = min(able[best], wanted - room)
         room += able[best]
         able[best] = 0
         until = max(until, when[best])
@@ -134,6 +158,7 @@ def reserve(s: Handle, j: int) -> bool:
     for m in range(machines):
         if s.machine[m].reserved == j and not s.machine[m].pledged:
             s.machine[m].until = until
+    lease(s, j, wanted, not job.due)
     return True
 
 
@@ -172,9 +197,9 @@ def _reserve_behind(s: Handle, first: int) -> bool:
     asked about all machines."""
     asked = np.empty(KINDS, np.int64)
     asked[0] = first
-    kinds = 1
+    kinds = 0 if is_resting(s, first) else 1
     for j in _line(s):
-        known = False
+        known = is_resting(s, j)
         for i in range(kinds):
             known |= _are_alike(s, j, asked[i])
         if known or not within_caps(s, j, at_once(s, j)):
@@ -234,7 +259,7 @@ def reserve_for_first(s: Handle) -> None:
             w.hopeless = 0
         if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.filling):
             return
-        if not reserve(s, j):
+        if is_resting(s, j) or not reserve(s, j):
             if not w.filling or not _reserve_behind(s, j):
                 w.hopeless = 1
                 if w.filling:
@@ -258,9 +283,9 @@ def _reserve_again(s: Handle) -> None:
                 next_one = j
         if next_one < 0:
             return
+        if not s.job[next_one].active or not reserve(s, next_one):
+            end_lease(s, next_one, False)
         s.job[next_one].due = 0
-        if s.job[next_one].active:
-            reserve(s, next_one)
 
 
 @inner
@@ -275,3 +300,5 @@ def check_reservation(s: Handle, m: int) -> None:
         if whole and s.job[j].active:
             s.job[j].due = 1
             s.header[0].due += 1
+        else:
+            end_lease(s, j, False)

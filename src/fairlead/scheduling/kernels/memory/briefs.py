@@ -23,7 +23,7 @@ BITS = np.uint64(16)
 
 
 @small
-def _part(amount: int) -> np.uint64:
+def part_of(amount: int) -> np.uint64:
     """0 for nothing; else the amount's logarithm with nine binary digits of the amount, below
     2^15. More never gives less."""
     if amount <= 0:
@@ -35,7 +35,7 @@ def _part(amount: int) -> np.uint64:
 def brief_of(amounts: Any, row: int) -> np.uint64:
     word = np.uint64(0)
     for r in range(min(amounts.shape[1], BRIEF)):
-        word |= _part(amounts[row, r]) << (BITS * np.uint64(r))
+        word |= part_of(amounts[row, r]) << (BITS * np.uint64(r))
     return word
 
 

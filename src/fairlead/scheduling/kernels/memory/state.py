@@ -136,7 +136,8 @@ class State:
         lists = ("free_job", "free_tenant", "free_task", "free_node", "free_stake", "gangs")
         for name in (*lists, "root", "first"):
             header[name] = NONE
-        header["reserve_after"] = NEVER
+        for name in ("reserve_after", "reserve_for", "lapse", "rest"):
+            header[name] = NEVER
         header["picky"] = header["leveled"] = 1
         self._resize_nodes(4 * rows)
         self._make_sets()

@@ -46,6 +46,7 @@ MACHINE = np.dtype(
         ("tasks", np.int32),  # how many are on it
         ("first", np.int32),  # the first of them
         ("reserved", np.int32),  # the job that it is reserved for
+        ("wanted", np.int32),  # so many of its tasks are counted on there; 0 of a pledge
         ("group", np.int32),  # machines of one group are alike for advice
         ("apart", np.int32),  # but for this job, whose own task was in the way
         ("near", np.int32),  # its place in `near`, from 1 on; 0: it is not there
@@ -94,6 +95,9 @@ JOB = np.dtype(
         ("owner", np.int64),  # the search in which one of these machines was its alone
         ("unit", np.int64),  # a held task in units of 1 / SHARE
         ("turn", np.int64),  # of equal levels the least is first: grows with each launch
+        ("leased", np.int64),  # machines are reserved or kept for it from here on
+        ("lapses", np.int64),  # up to here; 0: it has no lease
+        ("leased_tasks", np.int64),  # so many that start together were they for
         ("scale", np.float64),
         ("mu", np.float64),  # held / scale
         ("signature", np.uint64),  # its key in the trie
@@ -152,6 +156,10 @@ TENANT = np.dtype(
         ("of_scale", np.float64),
         ("level", np.float64),
         ("known", np.int64),  # the header's `leveled` then
+        ("rests", np.int64),  # until then nothing is reserved or kept for its jobs; 0: it may be
+        ("vain_from", np.int64),  # for what was held in vain from here on
+        ("vain_to", np.int64),
+        ("vain_machines", np.int64),
     ],
     align=True,
 )
@@ -293,6 +301,10 @@ HEADER = np.dtype(
         ("filling", np.int64),  # tenants are filled (Options)
         ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
         ("reserve_after", np.int64),  # NEVER: off
+        ("reserve_for", np.int64),  # the least of a lease; NEVER: there are none
+        ("longest", np.int64),  # run of a task that ended, lately
+        ("lapse", np.int64),  # when the first lease ends, NEVER
+        ("rest", np.int64),  # when the first tenant has rested, NEVER
         ("first", np.int64),  # job seq that is first in line, NONE
         ("first_slot", np.int64),
         ("first_since", np.int64),

@@ -30,7 +30,8 @@ from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, ask_for, next_within
-from fairlead.scheduling.kernels.room.rooms import fits_now
+from fairlead.scheduling.kernels.room.rooms import fits_beside, fits_now
+from fairlead.scheduling.kernels.room.spare import has_spare, is_open, is_owned
 
 
 @inner
@@ -110,13 +111,6 @@ def satisfies(s: Handle, j: int, m: int) -> bool:
 
 
 @small
-def is_owned(s: Handle, m: int) -> bool:
-    """May nobody but the job that it is reserved for be placed on the machine?"""
-    machine = s.machine[m]
-    return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
-
-
-@small
 def _let_in(s: Handle, j: int, m: int) -> bool:
     """Is the machine reserved for nobody else, or does the task end before it is needed?"""
     machine = s.machine[m]
@@ -128,9 +122,16 @@ def _let_in(s: Handle, j: int, m: int) -> bool:
 
 
 @small
+def _finds_spare(s: Handle, j: int, m: int) -> bool:
+    """May the job have of a machine that is reserved what the reservation does not count on?"""
+    return is_open(s, m) and has_spare(s, j, m)
+
+
+@small
 def not_blocked(s: Handle, j: int, m: int) -> bool:
     """Do neither a reservation nor a task of a job that spreads keep its next one away?"""
-    return _let_in(s, j, m) and not (s.job[j].spread and on_machine(s, j, m))
+    let_in = _let_in(s, j, m) or _finds_spare(s, j, m)
+    return let_in and not (s.job[j].spread and on_machine(s, j, m))
 
 
 @small
@@ -177,6 +178,18 @@ def first_permitted(s: Handle, j: int) -> int:
     return next_permitted(s, j, 0)
 
 
+@kernel
+def places(s: Handle, j: int, m: int) -> int:
+    """How many tasks of the job may be placed on a machine at once, as far as room there and a
+    reservation say."""
+    machine = s.machine[m]
+    if _let_in(s, j, m):
+        return fits_now(s, j, m)
+    if not is_open(s, m):
+        return int64(0)
+    return fits_beside(s, j, m, int64(machine.reserved), int64(machine.wanted))
+
+
 @small
 def at_once(s: Handle, j: int) -> int:
     """How many tasks of the job start together: its gang, and one where fewer are left."""
@@ -199,7 +212,7 @@ def may_start(s: Handle, j: int) -> bool:
     room = 0
     m = first_permitted(s, j)
     while m >= 0:
-        room += fits_now(s, j, m)
+        room += places(s, j, m)
         if room >= tasks:
             return True
         m = next_permitted(s, j, m + 1)

@@ -17,9 +17,10 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from fairlead.compiling import inner, small
-from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief_of
+from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS
 from fairlead.scheduling.kernels.memory.state import Handle, Words, int64
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.room.spare import brief_for_others
 from fairlead.scheduling.transitions import MachineState
 
 NOTHING = np.uint64(0)
@@ -64,7 +65,7 @@ def mark_stale(s: Handle, m: int) -> None:
     ends and another one takes its place before anybody asks."""
     machine, w = s.machine[m], s.header[0]
     if machine.near > 0:
-        s.near_room[machine.near - 1] = np.int64(brief_of(s.room, m) | SIGNS)
+        s.near_room[machine.near - 1] = np.int64(brief_for_others(s, m) | SIGNS)
     if not machine.unset:
         machine.unset = 1
         s.unset[w.unset] = m

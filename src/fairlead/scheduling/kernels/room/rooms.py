@@ -14,6 +14,7 @@ from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, PIECES
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, mark_stale
+from fairlead.scheduling.kernels.room.spare import devices
 
 
 @inner
@@ -30,12 +31,6 @@ def measure(s: Handle, m: int) -> None:
                 whole += 1
             most = max(most, s.piece[m, p])
         s.room[m, r] = whole * unit if whole > 0 else most
-
-
-@inner
-def devices(s: Handle, m: int, r: int) -> int:
-    """How many pieces of a resource a machine has."""
-    return s.capacity[m, r] // s.unit[r]
 
 
 @inner
@@ -141,21 +136,31 @@ def when_empty(s: Handle, j: int, m: int) -> int:
 @kernel
 def fits_now(s: Handle, j: int, m: int) -> int:
     """How many tasks of the job fit into what is free now; pieces counted."""
+    return fits_beside(s, j, m, j, 0)
+
+
+@inner
+def fits_beside(s: Handle, j: int, m: int, other: int, tasks: int) -> int:
+    """How many tasks of the job fit into what is free now if so many of another one are to find
+    their room there, too (see `spare`); pieces counted."""
     holds = NONE
     for r in range(s.capacity.shape[1]):
         need, unit = s.demand[j, r], s.unit[r]
         if need == 0:
             continue
+        kept = tasks * s.demand[other, r]
         here = 0
         if unit == 0:
-            here = s.free[m, r] // need
-        else:
+            here = (s.free[m, r] - kept) // need
+        elif kept == 0 or s.demand[other, r] >= unit:
             whole = 0
             for p in range(s.column[r], s.column[r] + devices(s, m, r)):
-                here += max(s.piece[m, p], 0) // need
-                whole += s.piece[m, p] == unit
-            if need > unit:
-                here = whole // (need // unit)
+                if s.piece[m, p] == unit:
+                    whole += 1
+                else:
+                    here += max(s.piece[m, p], 0) // need
+            whole = max(whole - kept // unit, 0)
+            here = whole // (need // unit) if need > unit else here + whole * (unit // need)
         here = max(here, 0)
         holds = here if holds < 0 else min(holds, here)
     return min(holds, 1) if s.job[j].spread else holds

@@ -17,8 +17,8 @@ from __future__ import annotations
 from fairlead.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE
-from fairlead.scheduling.kernels.room.permission import is_owned
 from fairlead.scheduling.kernels.room.places import UP
+from fairlead.scheduling.kernels.room.spare import is_owned
 from fairlead.scheduling.kernels.search.levels import at_least, level_now
 from fairlead.scheduling.kernels.search.lines import begin_line, first_of, give_way, join, leave
 from fairlead.scheduling.kernels.search.near import gather, holder, may_be_placed

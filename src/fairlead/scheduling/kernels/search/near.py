@@ -2,8 +2,8 @@
 
 They are a list, with the brief of each one's room and the terms that it lacks beside each other
 (`s.near_room`, `s.near_lacking`), so that 64 of them are compared with a node of a trie at once.
-One that is reserved so that nobody but its owner may be placed there is not in the list: the owner
-is asked apart. See docs/decisions/0178-a-list-of-what-grew.md.
+Of one that is reserved there is in the list what others may have, if anything: the owner is asked
+apart. See docs/decisions/0178-a-list-of-what-grew.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from fairlead.scheduling.kernels.memory.tables import NONE, WORD
 from fairlead.scheduling.kernels.room.choice import TRIFLE
 from fairlead.scheduling.kernels.room.permission import (
     at_once,
-    is_owned,
     is_permitted,
     known_useless,
     may_start,
@@ -29,6 +28,7 @@ from fairlead.scheduling.kernels.room.permission import (
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, drop_clean, lowest
 from fairlead.scheduling.kernels.room.rules import better, slack
+from fairlead.scheduling.kernels.room.spare import any_spare, brief_for_others, is_owned
 from fairlead.scheduling.kernels.search.search import holds
 
 
@@ -46,7 +46,7 @@ def forget_near(s: Handle) -> None:
 
 @inner
 def gather(s: Handle) -> None:
-    """Lists anew the machines whose room grew and that are nobody's alone."""
+    """Lists anew the machines whose room grew, but for those that are somebody's alone."""
     w = s.header[0]
     forget_near(s)
     drop_clean(s)
@@ -57,7 +57,9 @@ def gather(s: Handle) -> None:
             continue
         if is_owned(s, m):
             w.owned += 1
-        elif not known_useless(s, m):
+            if not any_spare(s, m):
+                continue
+        if not known_useless(s, m):
             s.near[w.near] = m
             w.near += 1
     if w.near > 1:
@@ -66,7 +68,7 @@ def gather(s: Handle) -> None:
     for i in range(w.near):
         m = s.near[i]
         s.machine[m].near = i + 1
-        s.near_room[i] = np.int64(brief_of(s.room, m) | SIGNS)
+        s.near_room[i] = np.int64(brief_for_others(s, m) | SIGNS)
         s.near_lacking[i] = np.int64(~s.satisfies[m, 0])
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner, kernel, small
-from fairlead.scheduling.kernels.memory.briefs import SIGNS, brief_of, may_hold, too_wide
+from fairlead.scheduling.kernels.memory.briefs import SIGNS, may_hold, too_wide
 from fairlead.scheduling.kernels.memory.state import Handle, Records, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import (
@@ -20,14 +20,14 @@ from fairlead.scheduling.kernels.room.permission import (
     cap_room,
     has_room,
     has_terms,
-    is_owned,
     is_permitted,
     may_start,
     not_blocked,
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
-from fairlead.scheduling.kernels.search.levels import level_now, narrow
+from fairlead.scheduling.kernels.room.spare import any_spare, brief_for_others, is_owned
+from fairlead.scheduling.kernels.search.levels import level_now, narrow, turn_of
 
 NEARLY = 1 + 2.0**-26
 """Bounds of levels that are behind others by less may be of levels that are not."""
@@ -129,19 +129,21 @@ def is_held_back(s: Handle, n: int, t: int) -> bool:
 
 
 @inner
-def _least(s: Handle, m: int) -> int:
-    """The active job of least (level, turn): of those that may be placed on machine m, which is no
-    job's alone; or where m is NONE of those for which nothing is reserved, and that their tenants'
-    limits do not hold back. NONE if there is none."""
+def _least(s: Handle, m: int, owner: int) -> int:
+    """The active job of least (level, turn): of those that may be placed on machine m, and of
+    these `owner` is one that owns it, or NONE; or where m is NONE of those for which nothing is
+    reserved, and that their tenants' limits do not hold back. NONE if there is none."""
     node, front = s.node, s.front
     somewhere = m >= 0
     wide, reserved = False, False
     room, lacking = ALL, NOTHING
     if somewhere:
         wide, reserved = too_wide(s), s.machine[m].reserved >= 0
-        room, lacking = brief_of(s.room, m) | SIGNS, ~s.satisfies[m, 0]
-    best = NONE
+        room, lacking = brief_for_others(s, m) | SIGNS, ~s.satisfies[m, 0]
+    best = owner
     bound, bound_turn = np.inf, int64(NEVER)
+    if owner >= 0:
+        bound, bound_turn = level_now(s, owner), turn_of(s, owner)
     top = _begin(s)
     while top > 0:
         top -= 1
@@ -193,12 +195,13 @@ def next_job(s: Handle, m: int) -> int:
     if is_owned(s, m):
         owner = int64(s.machine[m].reserved)
         may = s.job[owner].active == 1 and is_permitted(s, owner, m) and may_start(s, owner)
-        return owner if may else NONE
-    return _least(s, m)
+        owner = owner if may else int64(NONE)
+        return _least(s, m, owner) if any_spare(s, m) else owner
+    return _least(s, m, NONE)
 
 
 @inner
 def first_job(s: Handle) -> int:
     """The active job of least (level, turn) for which nothing is reserved, and that its tenant's
     limits do not hold back. NONE if there is none."""
-    return _least(s, NONE)
+    return _least(s, NONE, NONE)

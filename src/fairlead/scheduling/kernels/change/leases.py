@@ -1,0 +1,153 @@
+"""Leases: what is reserved or kept for a job ends, and whose it was in vain has to rest.
+
+A lease is as long as tasks took here lately at the longest, and at least `reserve_for`: what is
+waited for ends in that time, unless it never does. Only a reservation that is made anew begins
+another one. Where it ends before the job has started as many tasks together as it was for, it was in
+vain: for RESTS times as long as it was held nothing is reserved or kept for any job of the tenant,
+who may submit it again. A core of an older version gave no leases (see
+docs/decisions/0317-reservations-end.md).
+"""
+
+from __future__ import annotations
+
+from fairlead.compiling import inner, small
+from fairlead.scheduling.kernels.change.grown import mark_room_grew
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
+
+RESTS = 9
+"""So a job holds in vain for a tenth of the time."""
+FORGETS = 1024
+"""At each end the longest run is forgotten by one part in so many: wholly in thousands of ends."""
+
+
+@inner
+def remember_run(s: Handle, run: int) -> None:
+    """A task ran for so long until it ended by itself."""
+    w = s.header[0]
+    if w.reserve_for != NEVER:
+        w.longest = max(run, w.longest - w.longest // FORGETS)
+
+
+@small
+def term(s: Handle) -> int:
+    """How long a lease is that begins now; NEVER where none ends."""
+    w = s.header[0]
+    return NEVER if w.reserve_for == NEVER else max(w.reserve_for, w.longest)
+
+
+@small
+def is_resting(s: Handle, j: int) -> bool:
+    """Is nothing to be reserved or kept for the job, as its tenant held something in vain?"""
+    return s.tenant[s.job[j].tenant].rests > s.header[0].now
+
+
+@inner
+def lease(s: Handle, j: int, tasks: int, anew: bool) -> None:
+    """Machines are reserved or kept for the job, for so many tasks that start together. `anew`: also
+    where it has a lease another one begins."""
+    w, job = s.header[0], s.job[j]
+    if w.reserve_for == NEVER or (job.lapses > 0 and not anew):
+        return
+    if job.lapses == 0:
+        job.leased = w.now
+    job.lapses = w.now + term(s)
+    job.leased_tasks = tasks
+    _find_lapse(s)
+
+
+@inner
+def end_lease(s: Handle, j: int, in_vain: bool) -> None:
+    """The job has no lease any more. Of what it held in vain the longest rest counts."""
+    w, job = s.header[0], s.job[j]
+    if job.lapses == 0:
+        return
+    tenant = s.tenant[job.tenant]
+    rests = w.now + RESTS * (w.now - job.leased)
+    if in_vain and rests > max(tenant.rests, w.now):
+        tenant.rests = rests
+        tenant.vain_from = job.leased
+        tenant.vain_to = w.now
+        tenant.vain_machines = job.reserved
+        find_rest(s)
+    job.lapses = 0
+    _find_lapse(s)
+
+
+@inner
+def _find_lapse(s: Handle) -> None:
+    """When the first lease ends."""
+    w = s.header[0]
+    w.lapse = NEVER
+    for j in range(w.jobs):
+        if s.job[j].used and s.job[j].lapses > 0:
+            w.lapse = min(w.lapse, s.job[j].lapses)
+
+
+@inner
+def find_rest(s: Handle) -> None:
+    """When the first tenant has rested."""
+    w = s.header[0]
+    w.rest = NEVER
+    for t in range(w.tenants):
+        if s.tenant[t].used and s.tenant[t].rests > 0:
+            w.rest = min(w.rest, s.tenant[t].rests)
+
+
+@inner
+def unreserve(s: Handle, j: int) -> None:
+    """Nothing is reserved for the job any more; others may have the room. Pledges stay: who made
+    them ends them."""
+    w, job = s.header[0], s.job[j]
+    for m in range(w.machines):
+        if job.reserved == 0:
+            break
+        machine = s.machine[m]
+        if machine.reserved == j and not machine.pledged:
+            machine.reserved = NONE
+            machine.wanted = 0
+            machine.kept = 0
+            job.reserved -= 1
+            w.reservations -= 1
+            mark_room_grew(s, m)
+    job.reserved = 0
+    s.tenant[job.tenant].kept -= job.kept
+    job.kept = 0
+    w.hopeless = 0
+    w.relook = 1
+    if w.deciding:
+        # What was found for a machine holds no more: others may come there now.
+        w.heap = -1
+        w.choice = NONE
+        w.decided += 1  # a gang that did not fit may fit now
+
+
+@inner
+def lapse(s: Handle) -> None:
+    """Leases that are over end, and so do rests."""
+    w = s.header[0]
+    if w.lapse <= w.now:
+        for j in range(w.jobs):
+            job = s.job[j]
+            if job.used and 0 < job.lapses <= w.now:
+                end_lease(s, j, True)
+                job.due = 0
+                if job.reserved > 0:
+                    unreserve(s, j)
+    if w.rest <= w.now:
+        for t in range(w.tenants):
+            if s.tenant[t].rests <= w.now:
+                s.tenant[t].rests = 0
+        find_rest(s)
+        w.hopeless = 0
+        w.relook = 1
+
+
+@inner
+def next_lapse(s: Handle) -> int:
+    """When a lease or, where somebody waits, a rest is over next; NEVER."""
+    w = s.header[0]
+    time = w.lapse if w.lapse > w.now else int64(NEVER)
+    if w.rest > w.now and w.active > 0:
+        time = min(time, w.rest)
+    return time

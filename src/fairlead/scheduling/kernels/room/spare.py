@@ -1,0 +1,89 @@
+"""What others may have of a machine that is reserved: what is free beyond the tasks that the
+reservation counts on there.
+
+Each resource by itself: of one of which these tasks find too little yet nobody else gets any, and
+of what they do not want anybody may have what is free. Of devices whole ones are left for a job
+that takes whole ones; of those of which it takes parts nobody else gets any.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.compiling import inner, small
+from fairlead.scheduling.kernels.memory.briefs import BITS, BRIEF, brief_of, part_of
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER
+
+
+@inner
+def devices(s: Handle, m: int, r: int) -> int:
+    """How many pieces of a resource a machine has."""
+    return s.capacity[m, r] // s.unit[r]
+
+
+@small
+def is_owned(s: Handle, m: int) -> bool:
+    """Is the machine reserved, and is nobody let in for a while, as nobody knows how long?"""
+    machine = s.machine[m]
+    return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
+
+
+@small
+def is_open(s: Handle, m: int) -> bool:
+    """May others have what the reservation of a machine does not count on? A core of an older
+    version let them have nothing."""
+    return s.machine[m].pledged == 0 and s.header[0].reserve_for != NEVER
+
+
+@inner
+def spare(s: Handle, m: int, r: int) -> int:
+    """The largest demand of a resource that others may have of a machine that is reserved, as
+    `room` says it of one that is not."""
+    machine = s.machine[m]
+    need, unit = s.demand[machine.reserved, r], s.unit[r]
+    if need == 0:
+        return s.room[m, r]
+    if unit == 0:
+        return max(s.free[m, r] - machine.wanted * need, int64(0))
+    if need < unit:
+        return int64(0)
+    whole, most = int64(0), int64(0)
+    for p in range(s.column[r], s.column[r] + devices(s, m, r)):
+        if s.piece[m, p] == unit:
+            whole += 1
+        else:
+            most = max(most, s.piece[m, p])
+    whole -= machine.wanted * (need // unit)
+    return whole * unit if whole > 0 else most
+
+
+@inner
+def has_spare(s: Handle, j: int, m: int) -> bool:
+    """May a task of the job have its room on a machine that is reserved for another one?"""
+    fits = True
+    for r in range(s.demand.shape[1]):
+        fits &= s.demand[j, r] <= spare(s, m, r)
+    return fits
+
+
+@inner
+def any_spare(s: Handle, m: int) -> bool:
+    """Is there anything that others may have on a machine that is reserved?"""
+    if not is_open(s, m):
+        return False
+    most = int64(0)
+    for r in range(s.demand.shape[1]):
+        most = max(most, spare(s, m, r))
+    return most > 0
+
+
+@inner
+def brief_for_others(s: Handle, m: int) -> np.uint64:
+    """The brief of what anybody may have on a machine but the job that owns it."""
+    if not is_owned(s, m):
+        return brief_of(s.room, m)
+    word = np.uint64(0)
+    for r in range(min(s.room.shape[1], BRIEF) if is_open(s, m) else 0):
+        word |= part_of(spare(s, m, r)) << (BITS * np.uint64(r))
+    return word

@@ -1,0 +1,136 @@
+"""What others may have of a reserved machine: what is free beyond the tasks counted on there."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.dump import dump, load
+from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TaskFinished, TimePassed
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
+from fairlead.scheduling.why.values import ReservedForOthers
+from tests.reference import online_line
+from tests.scheduling.agreement import failure
+from tests.scheduling.draw import draw
+from tests.scheduling.test_dump import without
+
+SECOND = 10**6
+UNITS = (Unit("cpu", Fraction(1, 10)), Unit("gpu", Fraction(1, 4), 4))
+FOUND_OUT = 9
+"""The seed of a sequence in which a task has what is free beside a reservation."""
+
+
+def core_with(*told: Event, filling: bool = True) -> Core:
+    core = Core(UNITS, options=Options(reserve_after=SECOND, filling=filling), checked=True)
+    for event in told:
+        core.apply(event)
+    core.decide()
+    return core
+
+
+def reserved(large: Job, capacity: dict[str, Fraction | int], filling: bool = True) -> Core:
+    """A machine full of tasks of one CPU, which is reserved for `large`; then these end one after
+    the other."""
+    joined = MachineJoined(0, Machine("m", capacity))
+    core = core_with(joined, JobSubmitted(0, Job("ones", {"cpu": 1}, tasks=4)), filling=filling)
+    assert core.why("ones").running == 4
+    core.handle(JobSubmitted(SECOND, large))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][0] == core.ids.jobs["large"]
+    return core
+
+
+def started(core: Core, *told: Event) -> list[str]:
+    for event in told:
+        core.apply(event)
+    return [each.job for each in core.decide()]
+
+
+def small(name: str, time: int, **demand: float | Fraction | int) -> Event:
+    return JobSubmitted(time * SECOND, Job(name, demand, tasks=1))
+
+
+LARGE = Job("large", {"cpu": 3}, tasks=1)
+
+
+def ended(time: int, *tasks: int) -> list[Event]:
+    return [TaskFinished(time * SECOND, "ones", task) for task in tasks]
+
+
+def test_of_what_is_missing_nobody_else_gets_any() -> None:
+    core = reserved(LARGE, {"cpu": Fraction(9, 2)})
+    assert started(core, small("half", 4, cpu=Fraction(1, 2))) == []
+    [reason] = [r for r in core.why("half").reasons if isinstance(r, ReservedForOthers)]
+    assert reason.whom == (("large", 1),)
+    assert started(core, *ended(5, 0, 1)) == []
+    assert started(core, *ended(6, 2)) == ["large", "half"]
+
+
+def test_a_gang_that_spreads_costs_no_more_than_its_tasks() -> None:
+    names = [f"m{i}" for i in range(5)]
+    told: list[Event] = [MachineJoined(0, Machine(name, {"cpu": 1})) for name in names]
+    told.append(JobSubmitted(0, Job("endless", {"cpu": 1}, machines=["m0"])))
+    core = core_with(*told)
+    gang = Job("gang", {"cpu": Fraction(1, 10)}, tasks=5, gang=5, spread=True)
+    core.handle(JobSubmitted(SECOND, gang))
+    core.handle(JobSubmitted(SECOND, Job("others", {"cpu": Fraction(3, 10)}, machines=names[1:])))
+    core.handle(TimePassed(9 * SECOND))
+    assert core.why("others").running == 4 * 3
+    assert started(core, TaskFinished(9 * SECOND, "endless", 0)) == ["gang"] * 5
+
+
+def test_who_wants_nothing_of_what_is_missing_is_let_in() -> None:
+    large = Job("large", {"cpu": 2, "gpu": 2}, tasks=1)
+    told = [MachineJoined(0, Machine("m", {"cpu": 8, "gpu": 2}))]
+    core = core_with(*told, JobSubmitted(0, Job("parts", {"gpu": Fraction(1, 2)}, tasks=4)))
+    core.handle(JobSubmitted(SECOND, large))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][0] == core.ids.jobs["large"]
+    assert started(core, small("cpus", 4, cpu=6)) == ["cpus"]
+    assert started(core, small("more", 4, cpu=1)) == []
+    assert started(core, small("gpu", 5, gpu=Fraction(1, 4))) == []
+    [reason] = [r for r in core.why("gpu").reasons if isinstance(r, ReservedForOthers)]
+    assert reason.whom == (("large", 1),)
+
+
+def test_whole_devices_that_are_counted_on_stay_whole() -> None:
+    large = Job("large", {"cpu": 3, "gpu": 1}, tasks=1)
+    core = reserved(large, {"cpu": 4, "gpu": 2})
+    assert started(core, small("whole", 4, gpu=1)) == ["whole"]
+    assert started(core, small("half", 4, gpu=Fraction(1, 2))) == []
+    assert started(core, TaskFinished(5 * SECOND, "whole", 0)) == ["half"]
+    assert started(core, small("other", 6, gpu=Fraction(1, 2))) == ["other"]
+    assert started(core, small("third", 7, gpu=Fraction(1, 2))) == []
+    assert started(core, *ended(8, 0, 1, 2)) == ["large"]
+
+
+def test_of_devices_of_which_parts_are_counted_on_nobody_else_gets_any() -> None:
+    large = Job("large", {"cpu": 3, "gpu": Fraction(1, 4)}, tasks=1)
+    core = reserved(large, {"cpu": 4, "gpu": 2})
+    assert started(core, small("whole", 4, gpu=1)) == []
+    assert started(core, *ended(5, 0, 1, 2)) == ["large", "whole"]
+
+
+@pytest.mark.parametrize("filling", [True, False])
+def test_an_older_version_kept_whole_machines(filling: bool) -> None:
+    core = reserved(LARGE, {"cpu": 4, "gpu": 1}, filling)
+    assert started(core, small("gpu", 4, gpu=1)) == ["gpu"] * filling
+
+
+def test_a_dump_that_does_not_say_what_is_counted_on_is_read() -> None:
+    core = reserved(LARGE, {"cpu": 4})
+    load(without(dump(core), "machine.wanted")).check()
+
+
+def test_a_reference_that_keeps_whole_machines_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = draw(FOUND_OUT)
+    assert failure(case) is None
+    monkeypatch.setattr(online_line, "leaves", lambda *_: False)
+    assert failure(case) is not None
