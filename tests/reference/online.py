@@ -18,8 +18,8 @@ written to be read. Where the semantics leave room, it reads them like this:
 - What is reserved or kept for a job is given back when its lease ends, at the beginning of a round:
   `reserve_for`, or the longest run of a task that ended by itself, after it was made (after the
   first machine was kept; a reservation that is dropped for a machine goes on with its lease). Where
-  it ends before as many tasks started together as it was for, but for a machine's sake, its tenant
-  rests for nine times as long as it was held. A tenant that rests is passed over.
+  it ends, but for a machine's sake, its tenant rests for nine times as long as it was held since as
+  many tasks as it was for last started together. A tenant that rests is passed over.
 - Before a task is placed where a gang of lesser level could have one, but does not fit yet, the
   machine is kept for the gang, until the gang launches on one of its machines. What fits there
   counts as held. At the first task of another gang this is asked, at its others not.
@@ -237,6 +237,8 @@ class Decider:
         reserved = self.world.reserved.get(job.seq)
         kept = self.world.kept.get(job.seq, ())
         held, together = self.world.leases.get(job.seq), needed(job)
+        if held is not None and together >= held.tasks:
+            held.since = self.world.now
         launches: list[Launch] = []
         for _ in range(together):
             if launches:
@@ -244,7 +246,7 @@ class Decider:
                 machine = min(able, key=lambda m: self._key(job, m, 0.0))
             launches.append(self._start(job, machine))
             if machine.seq in kept or (reserved is not None and machine.seq in reserved.machines):
-                give_up(self.world, job.seq, held is not None and together < held.tasks)
+                give_up(self.world, job.seq, in_vain=True)
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:

@@ -8,10 +8,10 @@ from fractions import Fraction
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState
 from tests.reference.online_state import (
+    Lease,
     PlainJob,
     PlainMachine,
     PlainTask,
-    Lease,
     Reservation,
     Room,
     World,

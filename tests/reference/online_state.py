@@ -93,7 +93,7 @@ class Reservation:
 
 @dataclass
 class Lease:
-    """Machines are held for a job `since` then, until `end`, for so many tasks that start together."""
+    """Machines are held for so many tasks that start together, in vain since then."""
 
     since: int
     end: int

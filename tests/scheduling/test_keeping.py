@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -15,7 +16,7 @@ from fairlead.scheduling.dump import dump, load
 from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TenantChanged
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
-from fairlead.scheduling.why.values import Reserved, ReservedForOthers
+from fairlead.scheduling.why.values import Reserved, ReservedForOthers, Term
 from tests.reference.online import Decider
 from tests.scheduling.agreement import failure
 from tests.scheduling.draw import draw
@@ -135,8 +136,10 @@ def keeping() -> Core:
 
 def test_room_is_kept_place_by_place_and_given_to_the_whole_gang() -> None:
     core = keeping()
-    assert Reserved(("m0",), None) in core.why("gang").reasons
-    assert ReservedForOthers(1, (("gang", 1),)) in core.why("small").reasons
+    [own] = [each for each in core.why("gang").reasons if isinstance(each, Reserved)]
+    assert own == Reserved(("m0",), None, kept=True, term=Term(Fraction(0), Fraction(600)))
+    assert str(own) == "m0 is kept for its gang, which collects room, for 10 min at most"
+    assert ReservedForOthers(1, (("gang", 1),), Fraction(600)) in core.why("small").reasons
     assert core.handle(events.TaskFinished(3 * SECOND, "small", 1)) == []
     started = core.handle(events.TaskFinished(4 * SECOND, "small", 2))
     assert [launch.job for launch in started] == ["gang"] * 3

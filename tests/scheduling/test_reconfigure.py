@@ -39,6 +39,7 @@ def other(case: Case, random: Random) -> Case:
         placement=random.choice(PLACEMENTS),
         reserve_after=random.choice((None, 20 * SECOND, 60 * SECOND)),
         filling=random.random() < 0.7,
+        reserve_for=random.choice((None, SECOND, 10 * SECOND)),
     )
 
 
@@ -48,17 +49,23 @@ def switched(reference: Decider, case: Case) -> Decider:
     world.reserved.clear()
     world.kept.clear()
     world.due.clear()
+    world.leases.clear()
+    world.rests.clear()
     world.first = None
     world.filling = case.filling
     if case.placement != "price-guided":
         world.advice.clear()
-    return Decider(
+    decider = Decider(
         world,
         lambda world: rounded_scales(world, case.policy),
         placement=case.placement,
         reserve_after=case.reserve_after,
+        reserve_for=case.reserve_for,
         levelled=case.policy != "fifo",
     )
+    if world.hold_for is None:
+        world.longest = 0
+    return decider
 
 
 @pytest.mark.parametrize("chunk", range(4))
@@ -75,7 +82,11 @@ def test_a_changed_core_decides_as_the_reference_under_what_it_was_changed_to(
             if place == at:
                 time = core.now + random.choice((0, SECOND))
                 time = min(time, instant[0].time if instant else time)
-                options = Options(reserve_after=later.reserve_after, filling=later.filling)
+                options = Options(
+                    reserve_after=later.reserve_after,
+                    reserve_for=later.reserve_for,
+                    filling=later.filling,
+                )
                 core = reconfigure(core, time, later.policy, later.placement, options)
                 reference = switched(reference, later)
                 reference.world.now = time

@@ -72,7 +72,9 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.reserve_for is not None and self.reserve_for < USUAL:
-            raise InputError(f"reserve_for of {self.reserve_for} microseconds", "choose more than 0")
+            raise InputError(
+                f"reserve_for of {self.reserve_for} microseconds", "choose more than 0"
+            )
         for name in ("reserve_after", "preempt_after"):
             value = getattr(self, name)
             if value is not None and value <= 0:

@@ -31,7 +31,15 @@ SETTINGS: list[tuple[str, type[Any], Field[Any]]] = [
 ]
 
 MICROSECONDS = (
-    *("reserve_after", "preempt_after", "time", "keys", "quarantine", "quarantine_most"),
+    *(
+        "reserve_after",
+        "reserve_for",
+        "preempt_after",
+        "time",
+        "keys",
+        "quarantine",
+        "quarantine_most",
+    ),
     *("node_interval", "read_every", "lost_after", "given_up_for", "journal_keep", "advise_every"),
 )
 

@@ -33,7 +33,6 @@ from fairlead.scheduling.why.values import (
     NoRoom,
     OneEach,
     Prefers,
-    Reserved,
     ReservedForOthers,
     TooSmall,
 )
@@ -232,8 +231,35 @@ def test_reserved_for_it_and_for_others() -> None:
     )
     core.handle(TimePassed(10 * SECOND))
     core.handle(events.TaskFinished(11 * SECOND, "small", 0))
-    assert Reserved(("m1",), None) in core.why("large").reasons
-    assert ReservedForOthers(1, (("large", 1),)) in core.why("small").reasons
+    assert (
+        "m1 is reserved for it, for 1.0 s already, and 99 s more at most;"
+        " tasks run there that are to end first: 3 of small"
+    ) in sentences(core, "large")
+    assert ReservedForOthers(1, (("large", 1),), Fraction(99)) in core.why("small").reasons
+    assert "1 machine is reserved for others: 1 for large; for 99 s at most" in sentences(
+        core, "small"
+    )
+
+
+def test_who_held_machines_in_vain_rests() -> None:
+    core = core_with(
+        machine("m1", 2),
+        events.TenantChanged(0, Tenant("t")),
+        JobSubmitted(0, Job("small", {"cpu": Fraction(1, 2)})),
+        JobSubmitted(0, Job("large", {"cpu": 2}, tenant="t")),
+        reserve_after=10 * SECOND,
+    )
+    core.handle(TimePassed(10 * SECOND))
+    core.handle(TimePassed(110 * SECOND))
+    core.handle(TimePassed(115 * SECOND))
+    core.handle(JobSubmitted(115 * SECOND, Job("again", {"cpu": 2}, tenant="t")))
+    rests = (
+        "1 machine was reserved for a job of tenant t for 100 s in vain, until 5.0 s ago;"
+        " for 15 min more none is"
+    )
+    assert rests in sentences(core, "large")
+    assert rests in sentences(core, "again")
+    assert not any("in vain" in each for each in sentences(core, "small"))
 
 
 def test_a_job_that_does_not_wait_has_an_answer() -> None:

@@ -85,6 +85,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"how long a job is first in line before machines are kept for it (60s; or {NEVER})",
     )
     parser.add_argument(
+        "--reserve-for",
+        metavar="TIME",
+        help="how long machines are kept for a job at least (ten times --reserve-after)",
+    )
+    parser.add_argument(
         "--preempt-after",
         metavar="TIME",
         help="tasks are stopped for a job that was below its guarantee for so long (never)",
@@ -221,6 +226,7 @@ def study_of(args: argparse.Namespace) -> Study:
         seeds=tuple(seeds),
         options=Options(
             reserve_after=span_or_never("--reserve-after", args.reserve_after, said.reserve_after),
+            reserve_for=optional_span("--reserve-for", args.reserve_for) or said.reserve_for,
             preempt_after=span_or_never("--preempt-after", args.preempt_after, said.preempt_after),
             whole=said.whole and not args.divisible,
             advise=optional_span("--advise", args.advise) or said.advise,
@@ -245,6 +251,7 @@ class Deployed:
     policy: str = POLICY
     placement: str | None = None
     reserve_after: int | None = 60_000_000
+    reserve_for: int | None = 0  # as long as is usual beside `reserve_after`
     preempt_after: int | None = None
     whole: bool = True
     advise: int = 1_000_000
@@ -265,6 +272,7 @@ def read_deployment(config: str | None) -> Deployed:
         policy=str(settings.policy),
         placement=settings.placement,
         reserve_after=options.reserve_after,
+        reserve_for=options.reserve_for,
         preempt_after=options.preempt_after,
         whole=options.whole,
         advise=settings.advise_every,
@@ -279,8 +287,8 @@ def span_or_never(option: str, text: str | None, default: int | None) -> int | N
 
 
 NOT_IDEAL = (
-    *("config", "placement", "failures", "evictions", "until", "reserve_after", "preempt_after"),
-    *("divisible", "check"),
+    *("config", "placement", "failures", "evictions", "until", "reserve_after", "reserve_for"),
+    *("preempt_after", "divisible", "check"),
 )
 
 

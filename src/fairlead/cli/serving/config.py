@@ -44,6 +44,7 @@ _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWIT
 _TIMES = (
     *(
         "reserve_after",
+        "reserve_for",
         "preempt_after",
         "time",
         "keys",

@@ -74,9 +74,11 @@ def launch(s: Handle, j: int, m: int, tasks: int) -> None:
     use(s, j, 1)
     if w.groups > 0:
         s.runs[j, machine.group] += 1
+    if tasks >= job.leased_tasks:
+        job.leased = w.now  # what was held so far was not in vain
     update_job(s, j)
     if machine.reserved == j and not machine.pledged:
-        end_lease(s, j, tasks < job.leased_tasks)
+        end_lease(s, j, True)
         unreserve(s, j)
     retry_after_launch(s, j, m)
     write_decision(s, LAUNCH, t)

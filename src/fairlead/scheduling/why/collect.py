@@ -3,6 +3,7 @@ jobs. It changes nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.room.permission import places
 from fairlead.scheduling.kernels.search.levels import level
 from fairlead.scheduling.state.ids import Ids
-from fairlead.scheduling.state.rows import jobs_in_line, limits, machines_there, tasks_of
+from fairlead.scheduling.state.rows import jobs_in_line, limits, machines_there, tasks_of, tasks_on
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.scheduling.why.never import Wanted, counts, fit_together, holders_of, lacking, never
@@ -25,6 +26,7 @@ from fairlead.scheduling.why.rivals import columns, could_use, together
 from fairlead.scheduling.why.values import (
     Behind,
     Cap,
+    Counts,
     Draining,
     Gang,
     Machines,
@@ -36,6 +38,8 @@ from fairlead.scheduling.why.values import (
     Reason,
     Reserved,
     ReservedForOthers,
+    Resting,
+    Term,
     Why,
 )
 
@@ -195,7 +199,7 @@ class _Look:
         smallest = self._smallest_sets({type(reason) for reason in found})
         ranks = {kind: _rank(kind, smallest) for kind in map(type, found)}
         found.sort(key=lambda reason: ranks[type(reason)])
-        found += self._own_reservation()
+        found += self._own_reservation() + self._resting()
         found += self._behind() if ahead else []
         if frozenset() in smallest:
             found.append(NotLooked(int(room.sum())))
@@ -252,7 +256,13 @@ class _Look:
         jobs, counts = np.unique(self.machine["reserved"][kept], return_counts=True)
         order = np.argsort(self.state.job["seq"][jobs])
         whom = tuple((self._job(int(jobs[i])), int(counts[i])) for i in order)
-        return [ReservedForOthers(int(kept.sum()), whom)]
+        ends = self.state.job["lapses"][jobs]
+        left = self._from_now(int(ends.max())) if (ends > 0).all() else None
+        return [ReservedForOthers(int(kept.sum()), whom, left)]
+
+    def _from_now(self, time: int) -> Fraction:
+        """Seconds until then."""
+        return Fraction(time - int(self.header["now"]), MICRO)
 
     def _together(self) -> int:
         """How many tasks start together next."""
@@ -292,7 +302,38 @@ class _Look:
             return []
         names = tuple(self.ids.machine_at[int(self.there[i])].name for i in own)
         until = int(self.machine["until"][own].max())
-        return [Reserved(names, None if until == NEVER else until)]
+        start = None if until == NEVER else until
+        term = None
+        if self.job["lapses"] > 0:
+            term = Term(
+                -self._from_now(int(self.job["leased"])), self._from_now(int(self.job["lapses"]))
+            )
+        kept = bool(self.job["kept"] == self.job["reserved"] > 0)
+        return [Reserved(names, start, kept, term, self._awaited(own))]
+
+    def _awaited(self, own: Ints) -> Counts:
+        """How many tasks of which jobs run on the machines reserved for it that have too little
+        room for the tasks counted on there, in the order of the jobs' submission."""
+        machine = self.machine[own]
+        short = own[(self._fits[own] < machine["wanted"]) & (machine["pledged"] == 0)]
+        jobs = [
+            int(self.state.task[t]["job"])
+            for m in self.there[short].tolist()
+            for t in tasks_on(self.state, m)
+        ]
+        counted = Counter(jobs)
+        order = sorted(counted, key=lambda j: int(self.state.job[j]["seq"]))
+        return tuple((self._job(j), counted[j]) for j in order)
+
+    def _resting(self) -> list[Reason]:
+        tenant = self.state.tenant[int(self.job["tenant"])]
+        if tenant["rests"] <= self.header["now"]:
+            return []
+        name = None if tenant["single"] else self.ids.tenant_at[int(self.job["tenant"])].name
+        began, ended = int(tenant["vain_from"]), int(tenant["vain_to"])
+        held, ago = Fraction(ended - began, MICRO), -self._from_now(ended)
+        left = self._from_now(int(tenant["rests"]))
+        return [Resting(name, int(tenant["vain_machines"]), held, ago, left)]
 
     def level(self, slot: int) -> float:
         return float(level(self.state.handle, slot))

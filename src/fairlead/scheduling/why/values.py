@@ -170,29 +170,83 @@ class Prefers:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """For so many seconds machines are held already, and at most from now on."""
+
+    since: Fraction
+    left: Fraction
+
+    def __str__(self) -> str:
+        left = timespan(float(self.left))
+        if not self.since:
+            return f"for {left} at most"
+        return f"for {timespan(float(self.since))} already, and {left} more at most"
+
+
+@dataclass(frozen=True, slots=True)
 class ReservedForOthers:
-    """Machines that could run it are kept free for other jobs. `whom` counts them by job."""
+    """Machines that could run it are reserved or kept for other jobs. `whom` counts them by job;
+    `left`: so many seconds at most the last of these is (None: without an end)."""
 
     machines: int
     whom: Counts
+    left: Fraction | None = None
 
     def __str__(self) -> str:
         whom = ", ".join(f"{count} for {job}" for job, count in self.whom)
         verb = "is" if self.machines == 1 else "are"
-        return f"{machines(self.machines)} {verb} reserved for others: {whom}"
+        said = f"{machines(self.machines)} {verb} reserved for others: {whom}"
+        if self.left is None:
+            return said
+        return f"{said}; for {timespan(float(self.left))} at most"
 
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Machines are kept free for this job until it can start; `start`: when that is expected."""
+    """Machines are reserved for this job until it can start (`start`: when that is expected), or
+    `kept`, as its gang collects their room. `term`: how long (None: without an end). `awaited`: of
+    how many tasks of which jobs the end is waited for there."""
 
     machines: tuple[str, ...]
     start: int | None
+    kept: bool = False
+    term: Term | None = None
+    awaited: Counts = ()
 
     def __str__(self) -> str:
         names = ", ".join(self.machines[:NAMED])
         more = f" and {len(self.machines) - NAMED} more" if len(self.machines) > NAMED else ""
-        return f"{names}{more} {verb(len(self.machines), 'are')} reserved for it"
+        how = "kept for its gang, which collects room" if self.kept else "reserved for it"
+        said = f"{names}{more} {verb(len(self.machines), 'are')} {how}"
+        if self.term is not None:
+            said += f", {self.term}"
+        if self.awaited:
+            named = ", ".join(f"{count} of {job}" for job, count in self.awaited[:NAMED])
+            rest = len(self.awaited) - NAMED
+            others = f" and of {rest} more jobs" if rest > 0 else ""
+            said += f"; tasks run there that are to end first: {named}{others}"
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """Nothing is reserved or kept for the job for so many `seconds` more, as so many machines were
+    held in vain for one of its tenant's jobs: for `held` seconds, until `ago` seconds ago."""
+
+    tenant: str | None
+    machines: int
+    held: Fraction
+    ago: Fraction
+    seconds: Fraction
+
+    def __str__(self) -> str:
+        whom = "it" if self.tenant is None else f"a job of tenant {self.tenant}"
+        ago = f"{timespan(float(self.ago))} ago" if self.ago else "now"
+        return (
+            f"{machines(self.machines)} {'was' if self.machines == 1 else 'were'} reserved for"
+            f" {whom} for {timespan(float(self.held))} in vain, until {ago}; for"
+            f" {timespan(float(self.seconds))} more none is"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +292,7 @@ Reason = (
     | Prefers
     | ReservedForOthers
     | Reserved
+    | Resting
     | OneEach
     | Draining
     | NotLooked

@@ -16,6 +16,8 @@ from fairlead.service.why.trial import decide_fully
 
 MOST_MOMENTS = 3_000
 """So many moments at most are gone through, each with the ends of its tasks and the decisions."""
+MOST_LATER = 20
+"""Moments at most after the last end that is known: leases and rests end for ever."""
 MOST_WORK = 100_000_000
 """Moments times waiting jobs, at most: with 100,000 jobs a decision takes a tenth as long again."""
 
@@ -62,9 +64,11 @@ def expected_start(core: Core, job: str) -> Start | None:
     ahead = copy_core(core)
     heapq.heapify(ends)
     most = min(MOST_MOMENTS, max(50, MOST_WORK // max(len(ahead.ids.jobs), 1)))
+    later = 0
     for _ in range(most):
         wake = ahead.wake()
-        if not ends and wake is None:
+        later += not ends
+        if not ends and (wake is None or later > MOST_LATER):
             break
         now = min([end.time for end in ends[:1]] + ([] if wake is None else [wake]))
         ahead.apply(TimePassed(now))

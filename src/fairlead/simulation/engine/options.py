@@ -16,6 +16,8 @@ class Options:
 
     reserve_after: int | None = MINUTE
     """How long a job may be first in line before machines are reserved for it; None: never."""
+    reserve_for: int | None = options.USUAL
+    """How long they are held for it at least; by itself ten times as long."""
     preempt_after: int | None = None
     """Tasks are stopped for a job that was below what it is guaranteed for so long; None: never."""
     whole: bool = True
@@ -33,7 +35,7 @@ class Options:
 
     def of_core(self) -> options.Options:
         """Those that the core decides by."""
-        return options.Options(self.reserve_after, self.preempt_after, self.whole)
+        return options.Options(self.reserve_after, self.reserve_for, self.preempt_after, self.whole)
 
     def settings(self) -> dict[str, object]:
         """The options as plain values, for a file."""

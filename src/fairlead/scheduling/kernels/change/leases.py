@@ -2,9 +2,9 @@
 
 A lease is as long as tasks took here lately at the longest, and at least `reserve_for`: what is
 waited for ends in that time, unless it never does. Only a reservation that is made anew begins
-another one. Where it ends before the job has started as many tasks together as it was for, it was in
-vain: for RESTS times as long as it was held nothing is reserved or kept for any job of the tenant,
-who may submit it again. A core of an older version gave no leases (see
+another one. What is held is held in vain until the job starts as many tasks together as it was for,
+wherever. For RESTS times as long as that was when it ends nothing is reserved or kept for any job
+of the tenant, who may submit it again. A core of an older version gave no leases (see
 docs/decisions/0317-reservations-end.md).
 """
 
@@ -44,8 +44,8 @@ def is_resting(s: Handle, j: int) -> bool:
 
 @inner
 def lease(s: Handle, j: int, tasks: int, anew: bool) -> None:
-    """Machines are reserved or kept for the job, for so many tasks that start together. `anew`: also
-    where it has a lease another one begins."""
+    """Machines are reserved or kept for the job, for so many tasks that start together. `anew`:
+    another lease begins, also where it has one."""
     w, job = s.header[0], s.job[j]
     if w.reserve_for == NEVER or (job.lapses > 0 and not anew):
         return

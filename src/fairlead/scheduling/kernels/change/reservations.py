@@ -2,11 +2,11 @@
 
 The job of least (level, turn) that waits and for which nothing is reserved is first in line. When
 the same job has been that for `reserve_after` without holding more than before, machines are
-reserved for it: those on which room for a task is expected first, then those without a task that runs
-for longer than what is reserved lasts, then those where the fewest of its own tasks are (it would
-only take its own place again), then those where least is missing. Until it launches on one of them,
-or its lease ends, others have what is free beyond what it needs there, and all for as long as it
-cannot start.
+reserved for it: those on which room for a task is expected first, then those where no task runs for
+longer already than they will be reserved, then those where the fewest of its own tasks are (it
+would only take its own place again), then those where least is missing. Until it launches on one
+of them, or its lease ends (`leases`), others have there what is free beyond the tasks that are
+counted on (`spare`), and tasks that end before it can start are placed there, too.
 
 Only what has more and is smaller keeps it out: where a task is of a job of no higher level, what
 ends is that one's to start again, and where its end makes room alone, that goes to whoever has the
@@ -22,13 +22,7 @@ import numpy as np
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import expected_room, makes_room, missing, would_fit
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
-from fairlead.scheduling.kernels.change.leases import (
-    end_lease,
-    is_resting,
-    lease,
-    term,
-    unreserve,
-)
+from fairlead.scheduling.kernels.change.leases import end_lease, is_resting, lease, term, unreserve
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms, within_caps
