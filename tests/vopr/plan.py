@@ -12,7 +12,7 @@ from typing import TypeVar
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.scheduling.options import Options
+from fairlead.scheduling.options import USUAL, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.requests import (
     Caller,
@@ -194,15 +194,19 @@ def _tenants(random: Random, machines: list[Machine]) -> list[Tenant]:
     return tenants
 
 
+def _options(reserve_after: int | None, preempt_after: int | None) -> Options:
+    """Where reservations are made soon they end soon, and in vain."""
+    least = USUAL if reserve_after == 60 * SECOND else 5 * SECOND
+    return Options(reserve_after=reserve_after, reserve_for=least, preempt_after=preempt_after)
+
+
 def _settings(random: Random, machines: list[Machine]) -> Settings:
     tenants = _tenants(random, machines)
     preempt = random.choice((None, 2 * SECOND, 10 * SECOND))
     return Settings(
         policy=random.choice(POLICIES),
         placement=random.choice(PLACEMENTS),
-        options=Options(
-            reserve_after=random.choice((None, 10 * SECOND, 60 * SECOND)), preempt_after=preempt
-        ),
+        options=_options(random.choice((None, 10 * SECOND, 60 * SECOND)), preempt),
         tenants=tuple(tenants),
         limits=Limits(jobs_per_tenant=random.choice((4, 100))),
         journal_keep=random.choice((None, None, 10 * SECOND, 86_400 * SECOND)),
