@@ -243,13 +243,20 @@ def test_preemption_is_asked_for_and_counted(capsys: pytest.CaptureFixture[str])
     refused(capsys, TABLE_II, "--preempt-after", "0s")
 
 
+@pytest.mark.parametrize(
+    ("said", "option", "text"),
+    [
+        ("reserve_after: off", "--reserve-after", "never"),
+        ("reserve_for: 9s", "--reserve-for", "9s"),
+    ],
+)
 def test_a_run_decides_as_the_service_with_this_configuration(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    said: str, option: str, text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     config = tmp_path / "service.yaml"
-    config.write_text("policy: drf\nplacement: worst-fit\npreempt_after: 10s\nreserve_after: off\n")
+    config.write_text(f"policy: drf\nplacement: worst-fit\npreempt_after: 10s\n{said}\n")
     words = ("--policy", "drf", "--placement", "worst-fit", "--preempt-after", "10s")
-    by_words = runs(capsys, TABLE_II, *words, "--reserve-after", "never")
+    by_words = runs(capsys, TABLE_II, *words, option, text)
     assert without_seconds(runs(capsys, TABLE_II, "--config", str(config))) == without_seconds(
         by_words
     )

@@ -88,7 +88,7 @@ def simulated(spec: str, seed: int, policy: str) -> tuple[Result, list[Entry]]:
     result = simulate(workload, policy=policy, sinks=[sink], options=options)
     records = sink.tasks_kept
     units = [Unit(r.name, r.unit, r.piece) for r in workload.resources]
-    chosen = CoreOptions(reserve_after=options.reserve_after, whole=options.whole)
+    chosen = options.of_core()
     settings = Settings(policy=policy, placement=result.placement, options=chosen)
     core = Core(units, policy, result.placement, chosen)
     instants: dict[int, list[Event]] = defaultdict(list)

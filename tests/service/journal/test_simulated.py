@@ -12,7 +12,6 @@ import pytest
 from fairlead.engines.interface import Assignment, Report, Started
 from fairlead.model.job import Job
 from fairlead.scheduling.events import MachineJoined, TenantChanged
-from fairlead.scheduling.options import Options as CoreOptions
 from fairlead.scheduling.state.ids import Unit
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
@@ -88,7 +87,7 @@ def test_the_service_launches_when_and_where_the_simulator_does(policy: str, cas
         settings = Settings(
             policy=policy,
             placement=result.placement,
-            options=CoreOptions(reserve_after=options.reserve_after, whole=options.whole),
+            options=options.of_core(),
             tenants=workload.tenants,
             resources=tuple(r.name for r in workload.resources),
             devices=tuple(r.name for r in workload.resources if r.piece),

@@ -29,7 +29,6 @@ from fairlead.scheduling.events import (
     TenantChanged,
     TimePassed,
 )
-from fairlead.scheduling.options import Options as CoreOptions
 from fairlead.scheduling.placement.registry import DEFAULT
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
@@ -161,11 +160,7 @@ def replayed(
         [Unit(r.name, r.unit, r.piece) for r in workload.resources],
         policy,
         placement,
-        CoreOptions(
-            reserve_after=options.reserve_after,
-            preempt_after=options.preempt_after,
-            whole=options.whole,
-        ),
+        options.of_core(),
     )  # not checked: that takes most of the time, and whole worlds are checked elsewhere
     holders = core.book.holders(workload.terms)
     for term in workload.terms:  # as the run numbers them
@@ -222,7 +217,7 @@ POLICIES = ("tsf", "drf", "fifo")
 CASES = [
     *((policy, "random(jobs=25)", Options(), DEFAULT) for policy in POLICIES),
     *(
-        (policy, FEW, Options(reserve_after=3 * SECOND, whole=False), DEFAULT)
+        (policy, FEW, Options(reserve_after=3 * SECOND, reserve_for=SECOND, whole=False), DEFAULT)
         for policy in POLICIES
     ),
     ("slots(cpu=1)", "random(jobs=25)", Options(), DEFAULT),
