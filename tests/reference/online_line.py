@@ -39,6 +39,8 @@ def owner(world: World, machine: PlainMachine) -> int | None:
 
 RESTS = 9
 """So many times as long as something was held in vain nothing is held for the tenant."""
+LONGER = 2
+"""So many times as long as the longest run a lease is at least."""
 FORGOTTEN = 1024
 """The longest run is forgotten by one part in so many at each end."""
 
@@ -56,7 +58,7 @@ def lease(world: World, job: int, anew: bool) -> None:
     if world.hold_for is None or (job in world.leases and not anew):
         return
     since = world.leases[job].since if job in world.leases else world.now
-    length = max(world.hold_for, world.longest)
+    length = max(world.hold_for, LONGER * world.longest)
     world.leases[job] = Lease(since, world.now + length, needed(world.jobs[job]))
 
 
@@ -265,7 +267,7 @@ def _has_old(world: World, machine: PlainMachine) -> bool:
     """Does a task run there for longer than a lease is?"""
     if world.hold_for is None:
         return False
-    length = max(world.hold_for, world.longest)
+    length = max(world.hold_for, LONGER * world.longest)
     return any(world.now - task.launched > length for task in world.tasks_on(machine))
 
 

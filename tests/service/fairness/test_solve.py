@@ -101,7 +101,7 @@ def test_fifo_is_measured_by_tsf() -> None:
 def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
     """The way over the core's arrays and the way over the model's values give the same."""
     compared = 0
-    for core in random_cores(0, 30 * cases):
+    for core in random_cores(0, 45 * cases):
         state = core.state
         slots = Jobs(core).slot
         if state.header[0]["fifo"] or not len(slots) or (state.job["cancelled"][slots] == 1).any():

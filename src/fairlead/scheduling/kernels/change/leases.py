@@ -1,7 +1,7 @@
 """Leases: what is reserved or kept for a job ends, and whose it was in vain has to rest.
 
-A lease is as long as tasks took here lately at the longest, and at least `reserve_for`: what is
-waited for ends in that time, unless it never does. Only a reservation that is made anew begins
+A lease is twice as long as tasks took here lately at the longest, and at least `reserve_for`: what
+is waited for ends in that time, unless it never does. Only a reservation that is made anew begins
 another one. What is held is held in vain until the job starts as many tasks together as it was for,
 wherever. For RESTS times as long as that was when it ends nothing is reserved or kept for any job
 of the tenant, who may submit it again. A core of an older version gave no leases (see
@@ -17,6 +17,9 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 
 RESTS = 9
 """So a job holds in vain for a tenth of the time."""
+LONGER = 2
+"""So many times as long as the longest run a lease is: a gang of all machines waits for the last of
+many tasks, and that one takes longer than the longest of the last thousand now and then."""
 FORGETS = 1024
 """At each end the longest run is forgotten by one part in so many: wholly in thousands of ends."""
 
@@ -33,7 +36,7 @@ def remember_run(s: Handle, run: int) -> None:
 def term(s: Handle) -> int:
     """How long a lease is that begins now; NEVER where none ends."""
     w = s.header[0]
-    return NEVER if w.reserve_for == NEVER else max(w.reserve_for, w.longest)
+    return NEVER if w.reserve_for == NEVER else max(w.reserve_for, LONGER * w.longest)
 
 
 @small
