@@ -16,10 +16,10 @@ written to be read. Where the semantics leave room, it reads them like this:
 - Others may have what is free on a reserved machine beyond the tasks that the reservation counts on
   there, resource by resource; of devices of which these take parts, nothing.
 - What is reserved or kept for a job is given back when its lease ends, at the beginning of a round:
-  `reserve_for`, or twice the longest run of a task that ended by itself, after it was made (after the
-  first machine was kept; a reservation that is dropped for a machine goes on with its lease). Where
-  it ends, but for a machine's sake, its tenant rests for nine times as long as it was held since as
-  many tasks as it was for last started together. A tenant that rests is passed over.
+  `reserve_for`, or twice the longest run of a task that ended by itself, after it was made (after
+  the first machine was kept; a reservation that is dropped for a machine goes on with its lease).
+  Where it ends, but for a machine's sake, its tenant rests for nine times as long as it was held
+  since as many tasks as it was for last started together. A tenant that rests is passed over.
 - Before a task is placed where a gang of lesser level could have one, but does not fit yet, the
   machine is kept for the gang, until the gang launches on one of its machines. What fits there
   counts as held. At the first task of another gang this is asked, at its others not.

@@ -306,7 +306,8 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     if after is None:
         return
     for seq in sorted(world.due):
-        if seq not in order or not _reserve(world, seq, order, anew=False):
+        made = seq in order and _reserve(world, seq, order, anew=False)
+        if not made and seq not in world.kept:
             end_lease(world, seq, in_vain=False)
     world.due = []
     while True:

@@ -277,9 +277,11 @@ def _reserve_again(s: Handle) -> None:
                 next_one = j
         if next_one < 0:
             return
-        if not s.job[next_one].active or not reserve(s, next_one):
+        job = s.job[next_one]
+        made = job.active and reserve(s, next_one)
+        if not made and job.reserved == 0:  # no room is kept for it either
             end_lease(s, next_one, False)
-        s.job[next_one].due = 0
+        job.due = 0
 
 
 @inner
