@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given as drawn_from
@@ -53,16 +51,6 @@ INPUTS = {
 }
 
 
-def pairs(asked: Mapping[str, Collection[str]]) -> list[Any]:
-    """Each rule with the inputs on which it is asked: with a third of them in the gate, other ones
-    than the rule before it, so that each input is asked under many; with all in deep tests."""
-    return [
-        pytest.param(rule, case, marks=[pytest.mark.deep] if (i + j) % min(3, len(cases)) else [])
-        for i, (rule, cases) in enumerate(asked.items())
-        for j, case in enumerate(cases)
-    ]
-
-
 def finding_of(name: str, what: Input, rule: str) -> Finding:
     try:
         outcome = solve(what, rule)
@@ -97,7 +85,8 @@ def keeps_its_promises(finding: Finding, outcome: Outcome) -> None:
     assert (shown.before, shown.after) == pytest.approx((witness.before, witness.after), rel=1e-9)
 
 
-@pytest.mark.parametrize(("rule", "case"), pairs(dict.fromkeys(RULES, INPUTS)))
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("case", INPUTS)
 def test_every_property_of_every_rule(rule: str, case: str) -> None:
     try:
         outcome = solve(INPUTS[case], rule)

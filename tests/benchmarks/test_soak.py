@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from benchmarks.soak import soak
 
 
-@pytest.mark.deep
 def test_a_short_soak_counts_every_task_once() -> None:
     counted = soak(3000, seed=3, seconds=120)
     assert counted["results"] == counted["tasks"] == 3000

@@ -31,7 +31,7 @@ from fairlead.studies.properties.inputs import Family, instance
 from fairlead.studies.properties.search import search_table
 from fairlead.studies.properties.whole import CLAIMED, WHOLE_COLUMNS, WHOLE_ROWS
 from tests.audit.build import asked_of, given, made_whole, witness_of
-from tests.audit.test_contract import FEW, INPUTS, keeps_its_promises, pairs
+from tests.audit.test_contract import FEW, INPUTS, keeps_its_promises
 from tests.cli.commands.test_allocate import run, schema
 from tests.papers.cases import job, machines
 
@@ -74,7 +74,11 @@ of the same policies with divisible tasks."""
 
 @pytest.mark.parametrize(
     ("rule", "case"),
-    pairs({rule: INPUTS if rule.partition("(")[0] in whole_names() else LARGE for rule in RULES}),
+    [
+        (rule, case)
+        for rule in RULES
+        for case in (INPUTS if rule.partition("(")[0] in whole_names() else LARGE)
+    ],
 )
 def test_every_finding_keeps_its_promises(rule: str, case: str) -> None:
     try:

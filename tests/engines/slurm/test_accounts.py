@@ -20,7 +20,7 @@ from fairlead.engines.slurm.reading.commands import ask
 from tests.engines.slurm.ground import Ground, path
 from tests.engines.slurm.test_observe import OFTEN, Watch
 
-pytestmark = [pytest.mark.slow, pytest.mark.deep]
+pytestmark = pytest.mark.slow
 
 SOMEBODY = "uucp"
 """A user without any right, who has no job and no account."""
@@ -164,6 +164,7 @@ AWAY = 3.0
 """Seconds for which slurmctld is away: a minute by `--cases 20`."""
 
 
+@pytest.mark.deep
 def test_slurmctld_is_killed_and_away_under_services_that_observe_and_order(
     empty: Ground, monkeypatch: pytest.MonkeyPatch, cases: int
 ) -> None:

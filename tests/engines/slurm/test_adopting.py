@@ -199,7 +199,6 @@ def test_what_waits_for_reasons_of_its_own_says_so(site: Site) -> None:
         until(lambda: [each["running"] for each in shell.json("shares")["tenants"]] == [1])
 
 
-@pytest.mark.deep
 def test_what_a_user_asks_for_is_his_share_in_whatever_words(site: Site) -> None:
     with serving(site.folder, *OPTIONS) as served:
         shell = site.shell(served)

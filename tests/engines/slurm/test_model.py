@@ -18,7 +18,7 @@ from tests.engines.slurm.model import CPUS, SlurmModel
 
 __all__ = ["fixture_bed"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.deep]
+pytestmark = pytest.mark.slow
 
 
 def submit(slurm: Controller, work: Path, number: int, seconds: int, code: int, node: str) -> int:

@@ -197,7 +197,6 @@ def test_what_has_not_got_its_nodes_is_not_released(tmp_path: Path) -> None:
     engine.close()
 
 
-@pytest.mark.deep
 def test_both_say_the_same(bed: SlurmBed) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can submit as another user")

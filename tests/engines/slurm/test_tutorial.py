@@ -15,7 +15,7 @@ from tests.engines.slurm.ground import Ground
 from tests.surroundings import without_service
 from tests.zygote.forked import asking
 
-pytestmark = [pytest.mark.slow, pytest.mark.deep]
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[3] / "docs" / "tutorial" / "existing-slurm.md"
 BLOCK = re.compile(

@@ -46,7 +46,7 @@ def test_what_a_service_decided_is_decided_again(entries: list[Entry]) -> None:
 
 @pytest.mark.parametrize("policy", ["tsf", "drf", "fifo"])
 def test_what_was_simulated_is_what_a_journal_replays(policy: str, cases: int) -> None:
-    for seed in range(cases):
+    for seed in range(2 * cases):
         result, entries = simulated("random(jobs=25)", seed, policy)
         found = replay(entries)
         assert found.digest == result.digest

@@ -65,7 +65,7 @@ def with_a_command(job: Job) -> Job:
 
 @pytest.mark.parametrize("policy", ["tsf", "drf", "fifo"])
 def test_the_service_launches_when_and_where_the_simulator_does(policy: str, cases: int) -> None:
-    for seed in range(cases):
+    for seed in range(3 * cases):
         workload = that_jobs_can_write(generate("random(jobs=25, churn=false)", seed))
         sink, options = Kept(), Options()
         result = simulate(workload, policy=policy, sinks=[sink], options=options)

@@ -141,7 +141,7 @@ def test_a_snapshot_may_be_kept_again(kept: Kept) -> None:
 def test_stores_agree_with_a_list_whatever_is_done_in_whatever_order(
     make_kept: Callable[[], Kept], cases: int
 ) -> None:
-    for seed in range(2 * cases):
+    for seed in range(4 * cases):
         random, kept = Random(seed), make_kept()
         store: Store = kept.open()
         entries: list[Entry] = []

@@ -222,9 +222,7 @@ def test_philly_jobs_are_those_of_the_description(data_dir: Path) -> None:
     [
         ("FB-2009_samples_24_times_1hr_0.tsv", 5_894, 4_448, 87.7),
         ("FB-2009_samples_24_times_1hr_1.tsv", 6_638, 4_833, 82.5),
-        pytest.param(
-            *("FB-2010_samples_24_times_1hr_0.tsv", 24_442, 8_324, 64.5), marks=pytest.mark.deep
-        ),
+        ("FB-2010_samples_24_times_1hr_0.tsv", 24_442, 8_324, 64.5),
         ("FB-2010_samples_24_times_1hr_withInputPaths_0.tsv", 25_428, None, None),
     ],
 )
@@ -239,7 +237,6 @@ def test_swim_jobs_are_those_of_the_description(
         assert round(100 * float((maps == 1).mean()), 1) == single
 
 
-@pytest.mark.deep
 def test_google_2019_sample_is_that_of_the_description(data_dir: Path) -> None:
     given = {"alloc-sets": "keep"}
     workload = load([data_dir / "google-2019-sample"], options=given)
