@@ -40,8 +40,8 @@ READ = (3, 4, 5, 6, 7, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
 those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody
 else places tasks; up to 6 there are no marks; up to 7, nobody knows how much tasks wrote. What is
-lost by that (`alike` knows it) stays lost in dumps that are made on top: they say the oldest version
-that they came through, `oldest`; one that does not may have come through any."""
+lost by that (`alike` knows it) stays lost in dumps that are made on top: they say the `oldest` one
+that they came through; one that does not may have come through any."""
 
 OLDEST = READ[0]
 
