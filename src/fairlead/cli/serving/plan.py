@@ -57,8 +57,6 @@ def plan_of(args: argparse.Namespace) -> Plan:
         return configured.options.get(name, default) if given is None else given
 
     engine = option("engine", "local")
-    if engine not in ENGINES:
-        raise InputError(f"there is no engine {engine!r}", f"write {' or '.join(ENGINES)}")
     mode, modes = option("mode"), ENGINES[engine].modes
     if mode is None and modes:
         raise InputError(

@@ -66,8 +66,8 @@ COUNTS = {
     **dict.fromkeys(("fetching", "heavy"), (1, 1000)),  # threads, and processes
 }
 """Whole numbers with bounds of their own. Of the others, those of the API are 1 or more, bytes
-there enough for the head of a request; of the service, what is limited to 0 is refused, or forgotten
-at once."""
+there enough for the head of a request; of the service, what is limited to 0 is refused, or
+forgotten at once."""
 
 ENOUGH = 1024
 
