@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -15,6 +16,11 @@ from numba.core.environment import lookup_environment
 from numba.np import linalg
 
 from fairlead.compiled import folder
+
+# Numba reads options from a file in the folder where one is, at each compilation anew. The folder
+# of what it keeps, and runs, is one of them.
+vars(numba.config)["_config_fname"] = os.devnull
+numba.config.reload_config()
 
 # Before any function is decorated: Numba asks for the folder then.
 numba.config.CACHE_DIR = str(folder())
