@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -16,6 +17,8 @@ from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import EventKind, Events, ServerEvent
 from fairlead.wire.jobs import (
+    KEY,
+    LONGEST_KEY,
     Cancelled,
     Forgotten,
     JobDetail,
@@ -59,7 +62,7 @@ class Client(Fairness):
         new is accepted; without one, a key is made, so that a lost answer can be asked for again.
         `warnings` of the answer are of jobs that can never run as things are now; with `strict`
         these are refused, and all others with them."""
-        return self._submit([_tree(job) for job in jobs], key or new_key(), strict)
+        return self._submit([_tree(job) for job in jobs], checked_key(key), strict)
 
     def submit_all(
         self,
@@ -72,7 +75,7 @@ class Client(Fairness):
         or none. What was accepted comes as it is; the same `key` with the same jobs goes on where
         it stopped. With `strict` none is accepted where one of them can never run as things are
         now: they are one request then, of as many jobs as the service takes at once."""
-        key = key or new_key()
+        key = checked_key(key, len("-1000000"))
         if strict:
             yield self._submit([_tree(job) for job in jobs], key, strict)
             return
@@ -300,6 +303,19 @@ class Client(Fairness):
         query = {"tenant": tenant, "job": job, "machine": machine, "kind": kind and kind.value}
         for page in self._pages(Events, "/v1/events/past", query):
             yield from page.events
+
+
+def checked_key(key: str | None, less: int = 0) -> str:
+    """The idempotency key, or a new one. Raises InputError for one that no header can hold, or that
+    leaves no room for so many signs more."""
+    if key is None:
+        return new_key()
+    if len(key) > LONGEST_KEY - less or not re.fullmatch(KEY, key):
+        raise InputError(
+            f"the key {key[:60]!r} is no idempotency key",
+            f"write 1 to {LONGEST_KEY - less} printable ASCII characters, no space first or last",
+        )
+    return key
 
 
 def new_key() -> str:
