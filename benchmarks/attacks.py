@@ -89,14 +89,7 @@ def _lists(far: Far) -> None:
 def _kept(far: Far) -> None:
     """Short requests on connections that are kept, as many as a tenant may have."""
 
-    def ask(n: int) -> None:
-        connection = far.connection(60)
-        while True:
-            headers = {"Authorization": f"Bearer {far.token}"}
-            connection.request("GET", f"/v1/jobs/loud-{n}", headers=headers)
-            connection.getresponse().read()
-
-    _together(64, ask)
+    _on_kept(64, far, lambda n: f"/v1/jobs/loud-{n}", far.token)
 
 
 def _whatifs(far: Far) -> None:
@@ -221,14 +214,8 @@ def _elsewhere(attack: Attack) -> Attack:
 def _strangers(far: Far) -> None:
     """Without a token that is good, on connections that are kept."""
 
-    def guess(_: int) -> None:
-        connection = far.connection(60)
-        while True:
-            connection.request("GET", "/v1/jobs", headers={"Authorization": "Bearer fl_loud_no"})
-            connection.getresponse().read()
-
     nobody = replace(far, token="")
-    _together(32, guess)
+    _on_kept(32, far, lambda _: "/v1/jobs", "fl_loud_no")
     _together(8, lambda _: nobody.ask("GET", "/v1/health"))
 
 
@@ -256,13 +243,40 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
+def _on_kept(number: int, far: Far, path: Callable[[int], str], token: str) -> None:
+    """Asks on so many connections that are kept, of each again and again."""
+    kept = [far.connection(60) for _ in range(number)]
+    headers = {"Authorization": f"Bearer {token}"}
+
+    def ask(n: int) -> None:
+        try:
+            kept[n].request("GET", path(n), headers=headers)
+            kept[n].getresponse().read()
+        except (OSError, http.client.HTTPException):
+            kept[n].close()
+            raise
+
+    _together(number, ask)
+
+
 def _together(number: int, what: Callable[[int], object]) -> None:
     """So many threads do it again and again, and wait for nothing when they are refused."""
 
-    def again(n: int) -> None:
+    def again(n: int, at: int) -> None:
         while True:
             with suppress(OSError, http.client.HTTPException, ValueError):
                 what(n)
+                _DONE[at] += 1
 
+    first = len(_DONE)
+    _DONE.extend([0] * number)
     for n in range(number):
-        threading.Thread(target=again, args=(n,)).start()
+        threading.Thread(target=again, args=(n, first + n)).start()
+
+
+_DONE: list[int] = []
+
+
+def done() -> int:
+    """How often the neighbour did what it does, and was not refused."""
+    return sum(_DONE)

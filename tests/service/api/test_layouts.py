@@ -7,8 +7,11 @@ import os
 import platform
 import select
 import socket
+from typing import Any
 
+import numpy as np
 import pytest
+from numba import njit
 
 from fairlead.service.api.kernels import door, system
 
@@ -46,6 +49,20 @@ class SocketAddress(ctypes.Structure):
     )
 
 
+class Linger(ctypes.Structure):
+    """`struct linger`."""
+
+    _fields_ = (("on", ctypes.c_int), ("seconds", ctypes.c_int))
+
+
+def _close(number: Any, scratch: Any) -> None:
+    system.close(number, scratch)
+
+
+close: Any = njit(_close)
+"""The door's own, as others may call it."""
+
+
 @pytest.mark.parametrize(
     ("machine", "event"), [("x86_64", PackedEpollEvent), ("aarch64", EpollEvent)]
 )
@@ -79,3 +96,15 @@ def test_an_address_and_what_is_polled_are_as_long_as_linux_has_them() -> None:
     assert ctypes.sizeof(PollFd) == 2 * WORD
     assert PollFd.events.offset == WORD
     assert int(socket.AF_INET) == door.IPV4
+
+
+def test_whom_the_door_closes_lingers_for_no_time() -> None:
+    """What `close` hands over is read back by C's own layout, from another descriptor."""
+    assert ctypes.sizeof(Linger) == 2 * WORD
+    assert Linger.seconds.offset == WORD
+    mine, far = socket.socketpair()
+    with far, mine.dup() as other:
+        close(mine.detach(), np.zeros(system.SCRATCH, np.uint32))
+        told = other.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ctypes.sizeof(Linger))
+    kept = Linger.from_buffer_copy(told)
+    assert (kept.on, kept.seconds) == (1, 0)

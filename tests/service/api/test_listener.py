@@ -24,6 +24,8 @@ from fairlead.service.api.neighbours.listener import (
     PACE,
     SAID_AGAIN,
     SHARES,
+    YIELDING,
+    YIELDING_MOST,
     Listener,
 )
 from fairlead.service.api.neighbours.places import Headers
@@ -355,6 +357,32 @@ def test_who_had_too_much_of_the_event_loop_waits_for_his_own_where_others_ask()
         assert [each for _ in range(2 * REST) for each in at.round()] == names(
             loud[2]
         )  # nothing owed
+
+
+def test_who_had_too_much_goes_on_once_others_are_answered_and_in_any_case_after_a_while() -> None:
+    with door(connecting_rate=0.25, connecting_burst=0.25) as at:
+        at.know("a", "b")
+        at.time = 100
+        at.listener.later = lambda _seconds, _call: None
+        at.listener.rivals = lambda owner: owner == "tenant a"
+        at.listener.charge("tenant a", 0.25)
+        loud = [at.come(shows("a")) for _ in range(4)]
+        assert at.round() == names(loud[0])  # it owes what this one cost
+        at.time += CONNECTING / 0.25 - YIELDING / 2
+        other = at.come(shows("b"))
+        assert at.round() == names(other)
+        at.time += YIELDING * 0.75  # nothing is owed any more
+        assert [each for _ in range(2 * REST) for each in at.round()] == []
+        at.time += YIELDING / 2
+        at.listener.charge("tenant a", 0.001)
+        assert at.round() == names(loud[1])
+        began = at.time
+        while at.time < began + YIELDING_MOST - YIELDING:
+            at.time += YIELDING / 2
+            come = at.come(shows("b"))
+            assert [each for _ in range(2 * REST) for each in at.round()] == names(come)
+        at.time = began + YIELDING_MOST
+        assert at.round() == names(loud[2])
 
 
 def test_who_went_without_a_word_is_forgotten_at_both_ends() -> None:

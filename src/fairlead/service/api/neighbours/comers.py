@@ -49,8 +49,8 @@ class Comers:
         return None
 
     def pace(self, line: int, until: float) -> None:
-        """No other one of the line before then."""
-        self._paced[line] = until
+        """No other one of the line before then, nor before it was said to be."""
+        self._paced[line] = max(until, self._paced.get(line, until))
 
     def pause(self, line: int, until: float) -> None:
         """No other one of the line's kind before then."""

@@ -49,6 +49,14 @@ CONNECTING = 0.0005
 """Seconds of the event loop's time that a connection costs before and after its request, which no
 turn counts; about."""
 
+YIELDING = 0.003
+"""Seconds for which who waits for his own waits after another one's connection was handed over: it
+is answered by then, and no step of his comes between two of its own."""
+
+YIELDING_MOST = 0.1
+"""Seconds since his last one after which he waits for nobody else's: others may come without end,
+too."""
+
 SILENT = 1
 """Seconds after which the system hands over a connection on which nothing came; about."""
 
@@ -96,6 +104,7 @@ class Listener(socket.socket):
         self._pace = 0.0 if tls or behind_proxy else PACE
         self._comers = Comers(LINES, AT_ONCE, REST)
         self._times = Buckets(settings.connecting_rate, settings.connecting_burst)
+        self._held_back: dict[int, float] = {}  # by line: when one of them came last
         self._call_at = math.inf  # when somebody's turn comes, and the event loop calls
         self._goes_on = False  # a round in which some were handed over
         self._said: dict[str, float] = {}  # what was said last when
@@ -219,13 +228,20 @@ class Listener(socket.socket):
 
     def _hold_back(self, line: int, owner: str) -> None:
         """One connection of this owner is handed over. Where others ask, the next one waits until
-        he had no more of the event loop's time than is his: whoever connects as fast as he can
-        waits for his own, not others for it."""
+        he had no more of the event loop's time than is his, and until what others ask is answered:
+        whoever connects as fast as he can waits for his own, not others for it."""
         now = self.clock()
         self.charge(owner, CONNECTING)
         wait = self._times.debt(owner, now)
         if wait > 0 and self.rivals(owner):
             self._comers.pace(line, now + wait)
+            self._held_back[line] = now
+            return
+        self._held_back.pop(line, None)
+        for each, came in list(self._held_back.items()):
+            self._comers.pace(each, min(now + YIELDING, came + YIELDING_MOST))
+            if came + YIELDING_MOST <= now:
+                del self._held_back[each]
 
     def _tell(self, connection: socket.socket, answer: bytes) -> None:
         """Answers it and closes it. What it said is taken, or the other end would be told that
