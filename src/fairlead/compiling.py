@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ from fairlead.compiled import folder
 
 # Numba reads options from a file in the folder where one is, at each compilation anew. The folder
 # of what it keeps, and runs, is one of them.
-vars(numba.config)["_config_fname"] = os.devnull
+vars(numba.config)["_config_fname"] = ""
 numba.config.reload_config()
 
 # Before any function is decorated: Numba asks for the folder then.

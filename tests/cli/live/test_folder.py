@@ -99,7 +99,7 @@ def test_the_module_leaves_the_folder_but_not_a_path_that_the_user_names(trapped
     assert done.stdout.startswith("fairlead "), done.stderr
     assert not (trapped.parent / "caught").exists()
     named = {**os.environ, "PYTHONPATH": str(trapped)}
-    done = subprocess.run(words, cwd=trapped, capture_output=True, env=named, check=False)
+    subprocess.run(words, cwd=trapped, capture_output=True, env=named, check=False)
     assert (trapped.parent / "caught").exists()
 
 
