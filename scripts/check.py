@@ -102,9 +102,9 @@ def places(parts: Sequence[str]) -> list[str]:
 
 
 def pool() -> tuple[str, ...]:
-    """Says to pytest that tests run in so many processes: two more than there are cores, since
+    """Says to pytest that tests run in so many processes: three more than there are cores, since
     some tests wait most of the time."""
-    return (f"--processes={(os.cpu_count() or 1) + 2}",)
+    return (f"--processes={(os.cpu_count() or 1) + 3}",)
 
 
 def environment() -> dict[str, str]:

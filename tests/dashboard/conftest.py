@@ -35,9 +35,9 @@ NO_MORE = (
 """What a browser does of its own is no part of the page."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window. It ends with its file of tests: while Playwright runs,
+    """Debian's Chromium, without a window. It ends with this folder's tests: while Playwright runs,
     no other test of the process could run an event loop."""
     program = shutil.which("chromium")
     if program is None:
@@ -51,14 +51,14 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def first_context(browser: Browser) -> BrowserContext:
-    """The context that the tests of a file open their first page in: a new one for each is a new
+    """The context that all tests open their first page in: a new one for each is a new
     process, which takes more of a processor than most pages."""
     return browser.new_context(reduced_motion="reduce")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def first_page(first_context: BrowserContext) -> Page:
     """Its page. Nothing of a test is left in it: see `open_page`."""
     return first_context.new_page()
@@ -66,7 +66,7 @@ def first_page(first_context: BrowserContext) -> Page:
 
 @pytest.fixture
 def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page]]:
-    """Opens addresses, the first one in the page that the tests of a file share, or `apart` as each
+    """Opens addresses, the first one in the page that all tests share, or `apart` as each
     other one in a context of its own, or `beside` the first one, signed in as it is; at the end
     nothing was said on the console, nothing was thrown, no dialog was shown, and no other host was
     asked. `expected`: how what the browser itself says of requests that fail begins, where some are

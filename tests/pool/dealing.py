@@ -18,7 +18,7 @@ LONG = ("tests/vopr/", "tests/test_docs.py")
 """What takes long and computes, as do those that are marked `slow`: one more process begins with
 it."""
 
-TOGETHER = 16
+TOGETHER = 64
 """As many tests of a file, of those that are short, are taken at once: what they share is set up
 for all of them."""
 

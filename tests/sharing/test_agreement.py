@@ -23,7 +23,7 @@ from tests.reference.scales import can_never_run, holds, may_use
 from tests.sharing.exactly import Exact, exact_tasks, exactly
 from tests.tolerances import SHOWN
 
-PER_POLICY = 12  # instances, times --cases
+PER_POLICY = 6  # instances, times --cases
 
 
 def drawn(name: str, known: Known, number: int) -> Iterator[tuple[int, Instance]]:

@@ -100,7 +100,7 @@ def drawn(count: int) -> Iterator[Instance]:
 
 
 def test_whole_and_divisible_tasks_know_the_same_jobs_that_can_never_run(cases: int) -> None:
-    for cluster, jobs in drawn(40 * cases):
+    for cluster, jobs in drawn(16 * cases):
         right = {job.name for job in jobs if can_never_run(cluster, job)}
         for tasks in Tasks:
             found = fairlead.allocate(cluster, jobs, "tsf", tasks)
@@ -109,7 +109,7 @@ def test_whole_and_divisible_tasks_know_the_same_jobs_that_can_never_run(cases: 
 
 
 def test_what_nobody_can_run_changes_no_share(cases: int) -> None:
-    for cluster, jobs in drawn(40 * cases):
+    for cluster, jobs in drawn(16 * cases):
         able = tuple(job for job in jobs if not can_never_run(cluster, job))
         with_all = fairlead.allocate(cluster, jobs).unrounded
         without = fairlead.allocate(cluster, able).unrounded

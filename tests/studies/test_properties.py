@@ -78,15 +78,15 @@ def test_every_blank_of_table_i_is_among_them_or_has_its_reason() -> None:
 
 @pytest.mark.parametrize("policy", TABLE_I)
 def test_every_mark_of_table_i_survives(policy: str, cases: int) -> None:
-    table = table_of(policy, TABLE_I[policy], 6 * cases, seed=5)
+    table = table_of(policy, TABLE_I[policy], 3 * cases, seed=5)
     assert [name for (_, name), cell in table.cells.items() if cell.witness] == []
     for (_, name), cell in table.cells.items():
-        assert cell.judged == 6 * cases, name
+        assert cell.judged == 3 * cases, name
 
 
 def test_where_a_reason_is_given_none_is_found(cases: int) -> None:
     for policy, row in REASONS:
-        table = table_of(policy, [row], 6 * cases, seed=5)
+        table = table_of(policy, [row], 3 * cases, seed=5)
         assert table.cells[policy, row].witness is None
 
 

@@ -34,10 +34,12 @@ SYSTEM = {
     "health_check_period_ms": 500,
     "health_check_timeout_ms": 5000,
     "health_check_failure_threshold": 3,
+    "idle_worker_killing_time_threshold_ms": 600_000,
 }
 """A node that is dead is noticed after 1.5 s, not after 14.5 s. One that is frozen, after 15 s: a
 node that only waits for a processor answers late, and must not be taken for dead. And workers do
-not wait until everything else on the machine has had its turn, as Ray has it."""
+not wait until everything else on the machine has had its turn, as Ray has it; nor do they end after
+a second without a task, for the next test needs them again."""
 
 PATIENCE = 300.0
 """Seconds that an engine waits for Ray's answers. Two cores are little for three nodes that start

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,23 +73,36 @@ def running(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     ray.kill(ray.get_actor(LAUNCHER, namespace=NAMESPACE))
 
 
-@pytest.fixture(params=["joined", "by the service alone"])
-def connected(request: pytest.FixtureRequest, ground: Ground, running: Running) -> Iterator[str]:
+JOINED, ALONE = "joined", "by the service alone"
+
+
+@pytest.fixture(scope="module", params=[JOINED, ALONE])
+def way(request: pytest.FixtureRequest, ground: Ground) -> Iterator[str]:
     """A script that is joined to the Ray cluster, and one that has a token and nothing else."""
-    if request.param != "joined":
+    if request.param == ALONE:
         ray.shutdown()
-    fair.init(running.url, running.token)
     yield str(request.param)
-    fair.shutdown()
-    if request.param != "joined":
+    if request.param == ALONE:
         ray.init(address=ground.address, log_to_driver=False, configure_logging=False)
 
 
 @pytest.fixture
-def joined(running: Running) -> Iterator[None]:
+def connected(way: str, running: Running) -> Iterator[str]:
+    """Such a script, which knows the service."""
     fair.init(running.url, running.token)
-    yield
+    yield way
     fair.shutdown()
+
+
+def joined(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of scripts that are joined to the cluster."""
+    marked: Callable[..., None] = pytest.mark.usefixtures("connected")(only(JOINED)(test))
+    return marked
+
+
+def only(way: str) -> pytest.MarkDecorator:
+    """Marks a test of scripts of one of the two kinds."""
+    return pytest.mark.parametrize("way", [way], indirect=True)
 
 
 @fair.remote(num_cpus=1, tenant="ana")
@@ -167,6 +180,8 @@ def test_a_map_of_short_calls_makes_several_of_them_a_task(
     assert sum(each.tasks.finished for each in told) < 100
 
 
+@pytest.mark.usefixtures("way")
+@only(JOINED)
 def test_who_lets_go_of_the_service_has_submitted_all_calls(running: Running) -> None:
     fair.init(running.url, running.token)
     batch = square.map(range(100))
@@ -190,7 +205,7 @@ def test_a_script_that_ends_has_submitted_all_calls(running: Running) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> None:
     def crashes(x: int) -> int:
         if x == 150:
@@ -203,7 +218,7 @@ def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> Non
     assert fair.get(futures[:150] + futures[151:], PATIENCE) == [*range(150), *range(151, 200)]
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_large_arguments_and_results() -> None:
     data = bytes(range(256)) * 40_000  # 10 MB: no request to the service may be so long
     turned = fair.remote(num_cpus=1, tenant="ana")(lambda text: text[::-1])
@@ -216,20 +231,14 @@ def test_a_large_result_comes_through_the_service_too(connected: str) -> None:
     assert long.submit(3_000_000).result(PATIENCE) == b"x" * 3_000_000
 
 
-def test_arguments_that_are_too_long_for_the_service_are_refused(
-    running: Running, ground: Ground
-) -> None:
-    ray.shutdown()
-    fair.init(running.url, running.token)
-    try:
-        with pytest.raises(fair.CallError, match="join the cluster"):
-            square.submit(b"x" * 10_000_000)
-    finally:
-        fair.shutdown()
-        ray.init(address=ground.address, log_to_driver=False, configure_logging=False)
+@pytest.mark.usefixtures("connected")
+@only(ALONE)
+def test_arguments_that_are_too_long_for_the_service_are_refused() -> None:
+    with pytest.raises(fair.CallError, match="join the cluster"):
+        square.submit(b"x" * 10_000_000)
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_call_that_is_cancelled() -> None:
     sleeps = fair.remote(num_cpus=1, tenant="ana")(lambda: time.sleep(1000))
     future = sleeps.submit()
@@ -241,28 +250,28 @@ def test_a_call_that_is_cancelled() -> None:
     assert not future.cancel()
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_time_limit_of_a_function() -> None:
     sleeps = fair.remote(num_cpus=1, tenant="ana", time_limit=1)(lambda: time.sleep(1000))
     with pytest.raises(fair.TaskFailedError, match="time limit"):
         sleeps.submit().result(PATIENCE)
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_function_that_ends_its_worker_is_lost() -> None:
     crashes = fair.remote(num_cpus=1, tenant="ana", retries=0)(lambda: os._exit(3))
     with pytest.raises(fair.TaskFailedError, match="was lost"):
         crashes.submit().result(PATIENCE)
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_function_that_exits() -> None:
     exits = fair.remote(num_cpus=1, tenant="ana", retries=0)(lambda: sys.exit(4))
     with pytest.raises(fair.TaskFailedError, match=r"exit\(4\)"):
         exits.submit().result(PATIENCE)
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_function_is_tried_again(tmp_path: Path) -> None:
     mark = tmp_path / "tried"
 
@@ -277,7 +286,7 @@ def test_a_function_is_tried_again(tmp_path: Path) -> None:
     ) == "well"  # fmt: skip
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_a_constraint_is_kept() -> None:
     where = fair.remote(num_cpus=0.25, tenant="ana", where="called = n1")(
         lambda: ray.get_runtime_context().get_node_id()
@@ -286,7 +295,7 @@ def test_a_constraint_is_kept() -> None:
     assert where.submit().result(PATIENCE) == nodes["n1"]
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_what_a_function_prints_is_its_output(running: Running) -> None:
     says = fair.remote(num_cpus=1, tenant="ana")(lambda: sys.stdout.write("here I am\n"))
     future = says.submit()
@@ -295,7 +304,7 @@ def test_what_a_function_prints_is_its_output(running: Running) -> None:
         assert client.output(str(future.job)).data == b"here I am\n"
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_wait_and_as_completed(tmp_path: Path) -> None:
     def until(path: Path) -> None:
         while not path.exists():
@@ -322,7 +331,7 @@ def test_a_mistake_is_told_where_it_is_written() -> None:
         square(3)
 
 
-@pytest.mark.usefixtures("joined")
+@joined
 def test_an_unknown_tenant_is_refused_and_takes_no_other_with_it() -> None:
     good, bad = square.submit(2), square.options(tenant="eve").submit(3)
     assert good.result(PATIENCE) == 4
@@ -331,7 +340,7 @@ def test_an_unknown_tenant_is_refused_and_takes_no_other_with_it() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.usefixtures("joined")
+@joined
 def test_calls_survive_a_kill_of_the_service_and_of_its_driver(
     running: Running, tmp_path: Path
 ) -> None:

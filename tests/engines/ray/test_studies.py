@@ -36,20 +36,23 @@ def kept(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("repeat", [1, pytest.param(2, marks=pytest.mark.deep)])
 def test_a_cluster_gives_what_this_process_gives_and_keeps_it_here(
-    ground: Ground, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ground: Ground, capsys: pytest.CaptureFixture[str], tmp_path: Path, repeat: int
 ) -> None:
     assert ground.address
     # Each run that is under way has a worker of its own, which takes longer to start than it.
-    words = ["simulate", TABLE_II, "--policies", "tsf", "--repeat", "2", "--csv", "--json"]
+    words = ["simulate", TABLE_II, "--policies", "tsf", "--repeat", str(repeat), "--csv", "--json"]
     words += ["--sample", "20s", "--distance", "60s"]
     here, away = tmp_path / "here", tmp_path / "away"
     by_one = rows(run(capsys, *words, "--workers", "1", "--out", str(here)))
     on_ray = rows(run(capsys, *words, "--on", "ray", "--out", str(away)))
     assert by_one == on_ray
-    assert [(row["seed"], row["policy"]) for row in on_ray] == [(0, "tsf"), (1, "tsf")]
+    assert [(row["seed"], row["policy"]) for row in on_ray] == [
+        (seed, "tsf") for seed in range(repeat)
+    ]
     assert kept(here) == kept(away)
-    assert len(list(away.glob("*/run.json"))) == 2
+    assert len(list(away.glob("*/run.json"))) == repeat
 
 
 def test_what_was_done_before_is_not_done_again_on_a_cluster(

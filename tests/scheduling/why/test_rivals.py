@@ -39,7 +39,7 @@ def test_each_is_found_as_by_itself(
 ) -> None:
     monkeypatch.setattr(rivals, "AT_ONCE", at_once)
     met: set[bool] = set()
-    for number, core in enumerate(random_cores(500, 12 * cases)):
+    for number, core in enumerate(random_cores(500, 5 * cases)):
         jobs, there = jobs_kept(core.state), machines_there(core.state)
         for some in (there, there[::2], there[:1]):
             found = could_use(core.state, jobs, some)

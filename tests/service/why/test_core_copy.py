@@ -30,7 +30,7 @@ def lived(core: Core, instants: tuple[tuple[Event, ...], ...]) -> list[Decision]
 
 
 def test_a_twin_lives_on_as_the_core_does(cases: int) -> None:
-    for seed in range(20 * cases):
+    for seed in range(8 * cases):
         case = draw(seed, 30)
         units = [Unit(m.name, m.unit, m.piece) for m in MEASURES]
         options = Options(reserve_after=case.reserve_after, preempt_after=5 * SECOND)
@@ -51,7 +51,7 @@ def test_a_twin_lives_on_as_the_core_does(cases: int) -> None:
 
 def test_a_copy_written_over_another_is_as_a_new_one(cases: int) -> None:
     """Whatever happened to the one that nobody needs any more, and however large it has become."""
-    for seed in range(20 * cases):
+    for seed in range(8 * cases):
         case = draw(seed, 30)
         units = [Unit(m.name, m.unit, m.piece) for m in MEASURES]
         core = Core(units, case.policy, case.placement, Options(reserve_after=case.reserve_after))

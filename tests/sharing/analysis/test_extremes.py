@@ -55,12 +55,12 @@ def by_linprog(given: Room) -> tuple[float, float]:
 def test_the_extremes_are_those_of_a_plain_program(cases: int) -> None:
     draw = np.random.Generator(np.random.PCG64(4))
     apart = 0
-    for _ in range(60 * cases):
+    for _ in range(24 * cases):
         given = face(draw)
         least, most = extremes(given)
         assert (least, most) == pytest.approx(by_linprog(given), rel=1e-6, abs=1e-6)
         apart += most - least > 1e-3
-    assert apart > 10 * cases  # many faces leave something open
+    assert apart > 4 * cases  # many faces leave something open
 
 
 def test_what_is_worth_nothing_is_nothing() -> None:

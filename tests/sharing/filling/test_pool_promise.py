@@ -85,7 +85,7 @@ def some(count: int, *, zeros: bool) -> Iterator[tuple[Cluster, list[Job], list[
 
 @pytest.mark.parametrize("policy", WITH_ZEROS + WITHOUT_ZEROS)
 def test_nobody_is_below_its_pool_under_any_linear_scale(policy: str, cases: int) -> None:
-    for cluster, jobs, promised in some(8 * cases, zeros=policy in WITH_ZEROS):
+    for cluster, jobs, promised in some(3 * cases, zeros=policy in WITH_ZEROS):
         found = fairlead.allocate(cluster, jobs, policy=policy)
         for share, k in zip(found.jobs, promised, strict=True):
             assert share.tasks >= float(k) * (1 - 1e-9)
@@ -93,7 +93,7 @@ def test_nobody_is_below_its_pool_under_any_linear_scale(policy: str, cases: int
 
 def test_shares_are_tasks_over_those_in_the_pool_whatever_the_linear_scale(cases: int) -> None:
     """With one job each the share is n / k, so the policies of one view agree."""
-    for cluster, jobs, promised in some(8 * cases, zeros=False):
+    for cluster, jobs, promised in some(3 * cases, zeros=False):
         by_tsf = fairlead.allocate(cluster, jobs, policy="tsf")
         for share, tenant, k in zip(by_tsf.jobs, by_tsf.tenants, promised, strict=True):
             assert tenant.share == pytest.approx(share.tasks / float(k), rel=1e-9)

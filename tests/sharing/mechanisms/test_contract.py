@@ -20,7 +20,7 @@ from tests.reference.instances import Instance, instance
 from tests.tolerances import EXACT, close
 
 NAMES = tuple(MECHANISMS)
-INSTANCES = 30
+INSTANCES = 12
 
 
 def allocated(found: Instance, name: str) -> tuple[Problem, Floats, Outcome]:

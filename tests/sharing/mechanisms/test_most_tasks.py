@@ -99,7 +99,7 @@ def test_what_the_winner_leaves_goes_to_the_others() -> None:
 
 def test_the_total_is_the_largest_and_the_choice_the_fairest(cases: int) -> None:
     random = np.random.default_rng(7)
-    for _ in range(40 * cases):
+    for _ in range(16 * cases):
         jobs, classes = random.integers(1, 6), random.integers(1, 4)
         demand = random.integers(0, 4, (jobs, 2))
         demand[:, 0] += demand.sum(axis=1) == 0

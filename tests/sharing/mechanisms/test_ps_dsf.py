@@ -41,7 +41,7 @@ def test_every_job_is_finished_or_has_a_bottleneck_on_every_machine_that_it_may_
 ) -> None:
     random = Random("ps-dsf")
     kind = Kind(finite=finite, spread=False, limits=False)
-    for _ in range(80 * cases):
+    for _ in range(32 * cases):
         problem = compile_problem(*instance(random, kind))
         weight = tenant_weights(problem, problem.alone).weight
         tasks = ps_dsf(problem, weight).tasks
@@ -104,7 +104,7 @@ def test_the_distance_of_an_allocation_that_is_not_ps_dsf_is_seen() -> None:
 
 def test_the_definition_holds_with_everything_a_problem_may_have(cases: int) -> None:
     random = Random("everything")
-    for _ in range(80 * cases):
+    for _ in range(32 * cases):
         problem = compile_problem(*instance(random))
         weight = tenant_weights(problem, problem.alone).weight
         assert distance(problem, weight, ps_dsf(problem, weight).tasks) <= EXACT

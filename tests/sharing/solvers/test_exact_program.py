@@ -71,7 +71,7 @@ def check(program: Program, found: Optimum) -> None:
 
 
 def test_random_programs_agree_with_the_reference(cases: int) -> None:
-    for seed in range(150 * cases):
+    for seed in range(60 * cases):
         program = drawn(Random(seed))
         check(program, maximise(*program))
 
@@ -81,7 +81,7 @@ def test_wrong_doubles_cost_time_and_change_nothing(
     part: float, monkeypatch: pytest.MonkeyPatch, cases: int
 ) -> None:
     """They say that nothing matters, or just anything."""
-    for seed in range(80 * cases):
+    for seed in range(32 * cases):
         random = Random(seed)
         program = drawn(random)
         columns, bound, _ = program

@@ -1,0 +1,1 @@
+"""Pages in a browser, which its tests share: a package, since fixtures end with one."""
