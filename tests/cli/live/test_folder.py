@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.live.place import environment
+from tests.cli.live.place import environment, until
 from tests.transcripts import ROOT
 
 PATIENCE = 300.0
@@ -78,8 +78,9 @@ def test_a_service_runs_nothing_of_the_folder(trapped: Path) -> None:
         assert "all tasks run" in run(trapped, "doctor")
         run(trapped, "shares")  # by the process beside
     finally:
-        for _ in range(2):
-            run(trapped, "stop")
+        run(trapped, "stop")
+        until((trapped.parent / "state" / "process").exists)  # the one that waited leads
+        run(trapped, "stop")
 
 
 @pytest.mark.slow
