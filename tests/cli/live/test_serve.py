@@ -285,7 +285,7 @@ def test_what_cannot_be_served_is_refused_before_anything_is_there(
         ("node_interval: 5\n", "write the unit: 5s, 5m or 5h"),
         ("no_auth: yes\n", '"yes" is neither true nor false'),
         ("api: {token_rate: fast}\n", '"fast" is not a number'),
-        ("engine: flux\n", "there is no engine 'flux'"),
+        ("engine: flux\n", 'there is no engine "flux"'),
         ("policy: tfs\n", "tfs"),
         ("a: [\n", "this is not YAML"),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.cli.main import Exit, main
 from fairlead.cli.serving.config import OPTIONS, read_config
 from fairlead.model.errors import InputError
 from fairlead.model.times import read_duration
@@ -46,7 +47,7 @@ def written(field: Field[Any]) -> tuple[str, object]:
     if kind == "float":
         return ("2s", 2.0) if field.name.endswith("_seconds") else ("2.5", 2.5)
     if kind == "int":
-        return "7", 7
+        return ("7", 7) if not field.name.endswith("_bytes") else ("7000", 7000)
     if field.name == "addresses":
         return "['https://a:7370', 'https://b:7370']", ("https://a:7370", "https://b:7370")
     if field.name == "units":
@@ -55,8 +56,9 @@ def written(field: Field[Any]) -> tuple[str, object]:
         return "[a, b]", ("a", "b")
     if field.name == "graphs":
         return "'https://x/d'", "https://x/d"
+    names = {"policy": "fifo", "placement": "best-fit"}
     assert kind == "str", f"{field.name} is a {kind}: how is that written?"
-    return "'x'", "x"
+    return names[field.name], names[field.name]
 
 
 def read(tmp_path: Path, text: str) -> Any:
@@ -114,6 +116,84 @@ def test_files_are_named_from_where_the_configuration_is(tmp_path: Path) -> None
         "tls_cert": "/etc/x.pem",
         "listen": "a:1",
     }
+
+
+NUMBERS = [(s, f.name) for s, _, f in SETTINGS if f.type in ("int", "float", "int | None")]
+
+COUNTED = ("limits", "retention")
+
+NOUGHT = {("", "kept_output"), ("", "snapshot_every")}
+"""Whole numbers that may be 0, beside limits: nothing is kept, nothing is taken or never is."""
+
+
+def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], section: str, line: str) -> str:
+    """The sentence with which a service says that this cannot be; nothing is made."""
+    file, state = tmp_path / "config.yaml", tmp_path / "state"
+    file.write_text(f"{section}:\n  {line}\n" if section else f"\n{line}\n", encoding="utf-8")
+    assert main(["serve", "--config", str(file), "--state", str(state)]) == Exit.BAD_INPUT
+    said = capsys.readouterr()
+    assert said.out == ""
+    (sentence,) = said.err.splitlines()
+    assert sentence.startswith(f"error: {file}:2:")
+    assert not state.exists()
+    return sentence
+
+
+@pytest.mark.parametrize(("section", "name"), NUMBERS, ids=[f"{s}.{n}" for s, n in NUMBERS])
+def test_a_number_that_cannot_be_is_refused_with_its_line_and_nothing_is_made(
+    section: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = "s" if name in MICROSECONDS or name.endswith("_seconds") else ""
+    for text in (
+        "-1",
+        "nonsense",
+        "''",
+        "[1]",
+        f"-1{unit}",
+        f"0{unit}" if unit else "-0",
+        f"{'9' * 40}{unit}",
+        "1e400",
+        ".inf",
+    ):
+        refused(tmp_path, capsys, section, f"{name}: {text}")
+    if not unit and section not in COUNTED and (section, name) not in NOUGHT:
+        refused(tmp_path, capsys, section, f"{name}: 0")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("node_interval: 0s", "read_every: 0s", "advise_every: 0s", "reserve_after: 0s"),
+        *("preempt_after: 0s", "log: loud", "engine: nosuch", "mode: nosuch", "listen: here"),
+        *("listen: 'a:99999'", "advertise: nowhere", "journal: 'mysql://x'", "state: ''"),
+        *("cluster: ''", "placement: nosuch", "placement: elsewhere", "placement: ./nosuch.py:x"),
+        *("policy: market", "policy: per-machine-drf", "policy: 'kdf(k=x)'", "policy: slots"),
+        *("policy: ./nosuch.py:x", "units: {gpu: 0.1}", "units: {cpu: 0}", "whole: maybe"),
+        *("no_auth: 1", "telemetry: -1", "resources: cpu", "devices: 7"),
+    ],
+)
+def test_a_word_that_cannot_be_is_refused_with_its_line_and_nothing_is_made(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(tmp_path, capsys, "", line)
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(ApiSettings)])
+def test_what_a_page_or_a_moment_of_the_api_cannot_be(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "0s" if name.endswith("_seconds") else "7"
+    if name in ("graphs", "addresses", "threads", "head_seconds", "poll_seconds"):
+        refused(tmp_path, capsys, "api", f"{name}: {text}")
+
+
+def test_the_policies_that_are_told_are_those_that_can_lead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = refused(tmp_path, capsys, "", "policy: nosuch")
+    assert sentence.endswith(
+        "no policy `nosuch`; there are 2df, asset, cdrf, cmmf, drf, drfh, fifo, kdf, slots, tsf"
+    )
 
 
 def test_no_key_means_two_things() -> None:

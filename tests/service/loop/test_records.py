@@ -18,6 +18,7 @@ from fairlead.service.settings import Settings
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import same
+from tests.service.older import VERSIONS, older
 
 
 def test_a_task_takes_few_bytes() -> None:
@@ -86,7 +87,7 @@ def test_jobs_that_are_alike_come_back_as_they_were() -> None:
     assert [type(one.command) for one in again] == [type(one.command) for one in jobs]
 
 
-@pytest.mark.parametrize("version", [3, 4, 5, 6, 7])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_dump_of_a_version_before_is_read(version: int) -> None:
     """A shortened journal has nothing else of what was removed."""
     stage = Stage(settings=Settings(tenants=(Tenant("a"),)), fates={"x": [Fate(0)]})
@@ -97,22 +98,8 @@ def test_a_dump_of_a_version_before_is_read(version: int) -> None:
     assert len(records.marks)
     data = take(records).encode()
     assert load(data) == records
-    end = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:end])
-    header["version"] = version
-    header["jobs"] = [[work, *row[:-2], row[-1]] for work, *row in header["jobs"]]
     if version < 7:
-        del header["marks"]
         records.marks = Marks()
-    if version < 6:
-        header["jobs"] = [[work, *row[:-2], row[-1]] for work, *row in header["jobs"]]
-    if version < 5:
-        header["jobs"] = [[work, *row[:5], *row[7:]] for work, *row in header["jobs"]]
-    if version == 3:
-        header["jobs"] = [[work, *row[:4], *row[5:]] for work, *row in header["jobs"]]
-        header["keys"] = [[by, key, *rest[:2]] for by, _, key, *rest in header["keys"]]
-    text = json.dumps(header).encode()
-    old = len(text).to_bytes(8, "little") + text + data[end:]
     for each in records.jobs.values() if version < 5 else ():
         each.seq = records.seq  # it is not known when they were submitted
-    assert load(old) == records
+    assert load(older(data, version)) == records

@@ -118,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.service.journal.entry import CorruptJournalError, JournalError
     from fairlead.service.recovery.core_fold import DisagreementError
 
+    reader = None
     try:
         if args.action == "prune":
             from fairlead.cli.commands.journal_prune import prune
@@ -129,13 +130,32 @@ def run(args: argparse.Namespace) -> int:
             adopt(*_place(args), args)
         else:
             actions = {"check": _check, "export": _export, "replay": _replay, "trace": _trace}
-            actions[args.action](_reader(args), args)
-    except (CorruptJournalError, DisagreementError) as error:
+            reader = _reader(args)
+            actions[args.action](reader, args)
+    except CorruptJournalError as error:
         print(f"error: {error}", file=sys.stderr)
+        return Exit.REFUTED
+    except DisagreementError as error:
+        print(f"error: {error}{_way_out(reader, error.seq)}", file=sys.stderr)
         return Exit.REFUTED
     except JournalError as error:
         raise InputError(str(error)) from error
     return Exit.OK
+
+
+def _way_out(reader: SqlReader | None, seq: int) -> str:
+    """What ends it that this version decides otherwise at that entry; where nothing does, nothing.
+    The checksums say that the entry is what was written, so it was another version that did."""
+    covering = [] if reader is None else [at for at, _ in reader.snapshots() if at >= seq]
+    if not covering:
+        return ""
+    kept = (
+        "; the entry is as another version of Fairlead wrote it, and a service goes on from the"
+        f" snapshot of entry {covering[-1]}: "
+    )
+    if len(covering) == 1:
+        return f"{kept}once there is a second snapshot, `fairlead journal prune` ends this"
+    return f"{kept}`fairlead journal prune`, while none runs, ends this"
 
 
 def _place(args: argparse.Namespace) -> tuple[str | Path, Path | None]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.signin import read_sign_in
+from fairlead.cli.serving.values import API, OFF, SIGN_IN, reader_of, size
 from fairlead.files import STANDARD_INPUT, text_of
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
-from fairlead.model.quantity import exact
-from fairlead.model.times import read_duration
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.options import CHOSEN, MICROSECONDS, Options
+from fairlead.scheduling.options import CHOSEN, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
@@ -34,33 +31,8 @@ OPTIONS = (
 )
 """Options that the command line has, too, which goes before the file."""
 
-SIGN_IN = "oidc"
-"""The section on people who sign in."""
-
-_SWITCHES = ("behind_proxy", "no_auth", "standby", "telemetry", "whole", "threads")
 _LISTS = ("resources", "devices")
 _UNITS = "units"
-_TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
-_TIMES = (
-    *(
-        "reserve_after",
-        "preempt_after",
-        "time",
-        "keys",
-        "node_interval",
-        "read_every",
-        "lost_after",
-    ),
-    *("quarantine", "quarantine_most", "given_up_for", "journal_keep", "advise_every"),
-)
-"""Of the service: kept in microseconds, written with their unit."""
-
-_OFF = ("reserve_after", "preempt_after", "journal_keep")
-"""Times that may be `off`."""
-
-_ADDRESS = re.compile(r"https?://[!-~]{1,1000}")
-_WHOLE = re.compile(r"[0-9]{1,15}")
-_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True)
@@ -106,7 +78,7 @@ def read_config(path: Path) -> Configured:
     sign_in = said.pop(SIGN_IN, None)
     if sign_in is not None and sign_in.ca is not None:
         sign_in = replace(sign_in, ca=str(path.parent / sign_in.ca))
-    return Configured(options, settings, replace(ApiSettings(), **said.pop("api", {})), sign_in)
+    return Configured(options, settings, replace(ApiSettings(), **said.pop(API, {})), sign_in)
 
 
 def _of_service() -> list[str]:
@@ -116,9 +88,10 @@ def _of_service() -> list[str]:
 
 
 def _document(source: Source, node: Node) -> dict[str, Any]:
-    parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, "api": ApiSettings}
+    parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, API: ApiSettings}
     allowed = [*OPTIONS, *_of_service(), *CHOSEN, *parts, SIGN_IN]
     said: dict[str, Any] = {}
+    places: dict[str, Node] = {}
     for key, child in (source.mapping(node, (), allowed) or {}).items():
         if key in parts:
             names = [each.name for each in fields(parts[key])]
@@ -129,13 +102,24 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
             said[key] = read_sign_in(source, child)
         else:
             value = _value(source, child, ("setting", key))
-            if value is None and not (key in _OFF and not len(source.mistakes)):
+            if value is None and not (key in OFF and not len(source.mistakes)):
                 continue
             if key in CHOSEN:
                 said.setdefault("options", {})[key] = value
             else:
                 said[key] = value
+                places[key] = child
+    _check_units(source, said, places)
     return said
+
+
+def _check_units(source: Source, said: Mapping[str, Any], places: Mapping[str, Node]) -> None:
+    """Devices are counted in parts of theirs."""
+    devices = said.get("devices", Settings().devices)
+    for name in said.get(_UNITS, ()):
+        if name in devices:
+            about = ("setting", _UNITS, name)
+            source.wrong(places[_UNITS], about, "this is a device", "leave its unit out")
 
 
 def _value(source: Source, node: Node, about: About) -> Any:
@@ -148,16 +132,15 @@ def _value(source: Source, node: Node, about: About) -> Any:
     if name == _UNITS:
         amounts = source.mapping(node, about) or {}
         sizes = {
-            each: _read(source, child, (*about, each), _size) for each, child in amounts.items()
+            each: _read(source, child, (*about, each), size) for each, child in amounts.items()
         }
         return None if None in sizes.values() else FrozenMap(sizes)
-    if about[0] == "api" and name == "addresses":
+    reader = reader_of("" if about[0] == "setting" else str(about[0]), name)
+    if about[0] == API and name == "addresses":
         items = source.sequence(node, about) or []
-        read_items = [_read(source, item, about, _address) for item in items]
+        read_items = [_read(source, item, about, reader) for item in items]
         return None if None in read_items else tuple(read_items)
-    if name in _TEXTS:
-        return source.text(node, about)
-    return _read(source, node, about, _reader(name, about[0] == "api"))
+    return _read(source, node, about, reader)
 
 
 def _read(source: Source, node: Node, about: About, read: Callable[[str], Any]) -> Any:
@@ -171,56 +154,3 @@ def _read(source: Source, node: Node, about: About, read: Callable[[str], Any]) 
         for mistake in error.mistakes:
             source.wrong(node, about, mistake.what, mistake.right)
         return None
-
-
-def _reader(name: str, api: bool) -> Callable[[str], Any]:
-    if name in _SWITCHES:
-        return _switch
-    if name in _OFF:
-        return lambda text: None if text in ("off", "false") else _microseconds(text)
-    if name in _TIMES:
-        return _microseconds
-    if api and name == "graphs":
-        return _address
-    if api and name.endswith("_seconds"):
-        return lambda text: float(read_duration(text))
-    if api and name.endswith(("_rate", "_burst")):
-        return _decimal
-    return _whole
-
-
-def _address(text: str) -> str:
-    if _ADDRESS.fullmatch(text):
-        return text
-    raise InputError(
-        f'"{text[:60]}" is no address of a page', "write one, as https://grafana.example/d/nodes"
-    )
-
-
-def _size(text: str) -> Fraction:
-    size = exact(text)
-    if size > 0:
-        return size
-    raise InputError(f'"{text[:60]}" is no size of a unit', "write more than 0, as in 0.00001")
-
-
-def _switch(text: str) -> bool:
-    if text in ("true", "false"):
-        return text == "true"
-    raise InputError(f'"{text[:60]}" is neither true nor false', "write one of the two")
-
-
-def _microseconds(text: str) -> int:
-    return max(1, round(read_duration(text) * MICROSECONDS))
-
-
-def _whole(text: str) -> int:
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    raise InputError(f'"{text[:60]}" is not a whole number', "write one, 0 or more")
-
-
-def _decimal(text: str) -> float:
-    if _DECIMAL.fullmatch(text):
-        return float(text)
-    raise InputError(f'"{text[:60]}" is not a number', "write one, as in 0.5")

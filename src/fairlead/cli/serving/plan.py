@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli.serving.config import Configured, read_config
+from fairlead.cli.serving.values import LISTEN, journal, listening
 from fairlead.client.places import check_url, state_folder
 from fairlead.engines.registry import ENGINES, ORDER, PLACE
 from fairlead.model.errors import InputError
 from fairlead.service.journal.places import POSTGRES
-
-LISTEN = "127.0.0.1:7370"
-"""Address at which the service listens if nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,6 @@ def plan_of(args: argparse.Namespace) -> Plan:
         return configured.options.get(name, default) if given is None else given
 
     engine = option("engine", "local")
-    if engine not in ENGINES:
-        raise InputError(f"there is no engine {engine!r}", f"write {' or '.join(ENGINES)}")
     mode, modes = option("mode"), ENGINES[engine].modes
     if mode is None and modes:
         raise InputError(
@@ -99,7 +95,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
 
         need("opentelemetry.sdk")
     host, port = listening(option("listen", LISTEN))
-    folder, advertise = option("state"), option("advertise")
+    folder, advertise, place = option("state"), option("advertise"), option("journal")
     return Plan(
         engine=engine,
         mode=mode,
@@ -107,7 +103,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         cluster=option("cluster"),
         address=option("address"),
         state=Path(folder or state_folder(os.environ)).absolute(),
-        journal=option("journal"),
+        journal=None if place is None else journal(place),
         host=host,
         port=port,
         tls_cert=option("tls_cert"),
@@ -123,14 +119,3 @@ def plan_of(args: argparse.Namespace) -> Plan:
         telemetry=bool(option("telemetry", False)),
         configured=configured,
     )
-
-
-def listening(text: str) -> tuple[str, int]:
-    """The host and the port. Raises InputError."""
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
-        raise InputError(
-            f"--listen {text!r} is not where to listen", f"write HOST:PORT, as in {LISTEN}"
-        )
-    return host, int(port)

@@ -17,9 +17,10 @@ from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.copies import check_original
 from fairlead.cli.serving.full_disk import FullDisk, is_full
 from fairlead.cli.serving.maker import ServiceMaker
-from fairlead.cli.serving.plan import Plan, listening
+from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
 from fairlead.cli.serving.telemetry import open_telemetry
+from fairlead.cli.serving.values import listening
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.words import counted

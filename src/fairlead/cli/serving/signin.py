@@ -6,9 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 from fairlead.cli.common.inputs import close_match
+from fairlead.cli.serving.values import SIGN_IN, reader_of
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import Source
-from fairlead.model.times import read_duration
 from fairlead.service.signin.settings import ALGORITHMS, SignInSettings, is_safe
 from fairlead.wire.kinds import Role
 
@@ -68,7 +68,7 @@ def _value(source: Source, node: Node, key: str) -> Any:
     if text is None or not key.endswith("_seconds"):
         return text
     try:
-        return float(read_duration(text))
+        return reader_of(SIGN_IN, key)(text)
     except InputError as error:
         for mistake in error.mistakes:
             source.wrong(node, ("oidc", key), mistake.what, mistake.right)

@@ -79,6 +79,19 @@ def placement_names() -> tuple[str, ...]:
     return (*BUILT_IN, *sorted(_own))
 
 
+def check_name(text: str) -> None:
+    """Raises InputError where there is no such rule to choose. Compiles nothing."""
+    file, _, name = text.rpartition(":")
+    if file:
+        _files.find(file, name)
+    elif text not in placement_names():
+        raise _no_rule(text)
+
+
+def _no_rule(name: str) -> InputError:
+    return InputError(f"no placement rule `{name}`", f"there are {', '.join(placement_names())}")
+
+
 def _page(name: str) -> ModuleType | None:
     """The file of a built-in rule."""
     if name not in BUILT_IN:
@@ -116,8 +129,7 @@ def _function(name: str) -> Score:
     if name in _own:
         return _own[name]
     if name not in BUILT_IN:
-        known = ", ".join(placement_names())
-        raise InputError(f"no placement rule `{name}`", f"there are {known}")
+        raise _no_rule(name)
     function: Score = getattr(_page(name), BUILT_IN[name])
     return function
 

@@ -127,6 +127,11 @@ class Scaled:
     usable: Bools
 
 
+def policy_of(policy: str | Policy) -> Policy | None:
+    """The policy that has a scale; None: `fifo`. Raises InputError."""
+    return None if policy == FIFO else scaled(policy, beside=(FIFO, "slots"))
+
+
 class Scaler:
     """The scales of a policy, as text or made. `whole`: in whole tasks on each machine."""
 
@@ -134,7 +139,7 @@ class Scaler:
         self, policy: str | Policy, resources: tuple[str, ...], pieces: Ints, whole: bool = True
     ) -> None:
         self.fifo = policy == FIFO
-        self.policy = None if self.fifo else scaled(policy)
+        self.policy = policy_of(policy)
         self.spec = FIFO if self.policy is None else self.policy.spec
         self._resources, self._pieces, self._whole = resources, pieces, whole
 

@@ -54,7 +54,8 @@ class Records:
     `jobs` are in the order of their numbers, `over` those that are over in the order of their
     ends, `kept` these by tenant (None: of jobs without one), `keys` in the order of their times,
     `machines` in the order in which they were first seen. `away`: of jobs, how many of their
-    attempts may still run on machines that were given up."""
+    attempts may still run on machines that were given up. `version`: the oldest version of a dump
+    that they came through; None: through none."""
 
     seq: int = 0
     step: int = 0
@@ -78,6 +79,7 @@ class Records:
     machine_names: list[str] = field(default_factory=list)  # as the table numbers them
     machine_numbers: dict[str, int] = field(default_factory=dict)
     marks: Marks = field(default_factory=Marks)
+    version: int | None = field(default=None, compare=False)
 
     def job(self, key: JobKey) -> JobRecord | None:
         """The job of this number or unique name, if it is known. What people mean by a name

@@ -39,7 +39,11 @@ VERSION = 8
 READ = (3, 4, 5, 6, 7, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
 those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody
-else places tasks; up to 6 there are no marks; up to 7, nobody knows how much tasks wrote."""
+else places tasks; up to 6 there are no marks; up to 7, nobody knows how much tasks wrote. What is
+lost by that (`alike` knows it) stays lost in dumps that are made on top: they say the `oldest` one
+that they came through; one that does not may have come through any."""
+
+OLDEST = READ[0]
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class RecordsDump:
         kinds, works = plain_jobs(self.jobs)
         header = {
             "version": VERSION,
+            "oldest": records.version or VERSION,
             "seq": records.seq,
             "step": records.step,
             "time": records.time,
@@ -175,6 +180,7 @@ def _load(data: bytes) -> Records:
         machine_names=names,
         machine_numbers={name: number for number, name in enumerate(names)},
         marks=Marks(_mark(*row) for row in header.get("marks", ())),
+        version=min(version, header.get("oldest", OLDEST)),
     )
     for job in jobs:
         records.names.add(job)

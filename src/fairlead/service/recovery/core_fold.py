@@ -26,7 +26,14 @@ is the last of its step), and the core's (None: it decides nothing more)."""
 
 
 class DisagreementError(FairleadError):
-    """The core decides otherwise than the journal says that it did."""
+    """The core decides otherwise than the journal says that it did, at the entry `seq`."""
+
+    def __init__(self, message: str, seq: int) -> None:
+        super().__init__(message)
+        self.seq = seq
+
+    def __reduce__(self) -> tuple[type[DisagreementError], tuple[str, int]]:
+        return (DisagreementError, (str(self), self.seq))
 
 
 class CoreFold:
@@ -71,7 +78,7 @@ class CoreFold:
         if self._is_changed and self._decisions is None:
             self._decisions = deque(self.core_at(self._last).decide())
         if self._decisions:
-            raise DisagreementError(self._wording(self._last, None, self._decisions[0]))
+            raise self._disagreement(self._last, None, self._decisions[0])
         self._is_changed, self._decisions = False, None
 
     def _apply(self, entry: Entry) -> Event:
@@ -100,8 +107,13 @@ class CoreFold:
             self._decisions = deque(self.core_at(entry).decide())
         mine = self._decisions.popleft() if self._decisions else None
         if mine != decision:
-            raise DisagreementError(self._wording(entry, decision, mine))
+            raise self._disagreement(entry, decision, mine)
         return decision
+
+    def _disagreement(
+        self, entry: Entry, recorded: Decision | None, decided: Decision | None
+    ) -> DisagreementError:
+        return DisagreementError(self._wording(entry, recorded, decided), entry.seq)
 
     def core_at(self, entry: Entry) -> Core:
         """The core. Raises CorruptJournalError where the entry comes before there is one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -105,12 +105,13 @@ def _register(entry: Entry) -> None:
     _everybodys[entry.name] = entry
 
 
-def parse(text: str) -> Policy | Mechanism:
+def parse(text: str, names: Callable[[], Iterable[str]] | None = None) -> Policy | Mechanism:
     """The policy or mechanism that a user means: built in, registered by a decorator, in an
-    installed package, or in a file of their own (`./mine.py:name(k=2)`)."""
+    installed package, or in a file of their own (`./mine.py:name(k=2)`). `names`: those that are
+    told where there is none of that name; all, if nothing is said."""
     spec = read(text)
     write_so = f'; write @fairlead.policy("{spec.name}") above the function'
-    entry = _files.find(spec.file, spec.name, write_so) if spec.file else _find(spec.name)
+    entry = _files.find(spec.file, spec.name, write_so) if spec.file else _find(spec.name, names)
     parameters = _parameters(entry)
     values = arguments(spec, parameters)
     canonical = write(spec, parameters, values)
@@ -221,9 +222,13 @@ def _no_scale(spec: str, job: str, scale: float) -> Mistake:
     )
 
 
-def scaled(policy: str | Policy) -> Policy:
-    """The policy that is meant. Refuses what has no one scale for all machines."""
-    rule = parse(policy) if isinstance(policy, str) else policy
+def scaled(policy: str | Policy, beside: Sequence[str] = ()) -> Policy:
+    """The policy that is meant. Refuses what has no one scale for all machines. `beside`: what
+    one may write, too."""
+    if isinstance(policy, str):
+        rule = parse(policy, lambda: (*filter(_has_one_scale, policy_names()), *beside))
+    else:
+        rule = policy
     if isinstance(rule, Mechanism) or rule.view is View.EACH_MACHINE:
         raise InputError(
             f"`{rule.spec}` has no one scale for all machines, so no run can be led by it",
@@ -232,13 +237,17 @@ def scaled(policy: str | Policy) -> Policy:
     return rule
 
 
-def _find(name: str) -> Entry:
+def _has_one_scale(name: str) -> bool:
+    return _find(name).view not in (None, View.EACH_MACHINE)
+
+
+def _find(name: str, names: Callable[[], Iterable[str]] | None = None) -> Entry:
     if name in BUILT_IN and name not in _everybodys:
         importlib.import_module(BUILT_IN[name])
     if name not in _everybodys:
         _load_installed(name)
     if name not in _everybodys:
-        raise InputError(_unknown(name))
+        raise InputError(_unknown(name, names))
     return _everybodys[name]
 
 
@@ -264,7 +273,7 @@ def _load_installed(name: str) -> None:
             )
 
 
-def _unknown(name: str) -> Mistake:
+def _unknown(name: str, names: Callable[[], Iterable[str]] | None) -> Mistake:
     from difflib import get_close_matches
     from importlib.metadata import entry_points
 
@@ -274,7 +283,7 @@ def _unknown(name: str) -> Mistake:
             "share by it with `fairlead allocate`, or take a policy such as tsf",
         )
     installed = (point.name for point in entry_points(group=GROUP))
-    names = sorted({*policy_names(), *mechanism_names(), *installed})
-    close = get_close_matches(name.lower(), [*names, *whole_names()], n=1)
-    known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
+    there = sorted(names() if names else {*policy_names(), *mechanism_names(), *installed})
+    close = get_close_matches(name.lower(), [*there, *(() if names else whole_names())], n=1)
+    known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(there)}"
     return Mistake(f"no policy `{name}`", known)
