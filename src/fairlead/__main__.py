@@ -15,6 +15,17 @@ THREADS = "OPENBLAS_NUM_THREADS"
 """The variable by which NumPy's library knows how many threads to have."""
 
 
+def leave_folder() -> None:
+    """Takes the folder where one is, which `python -m` puts first, off the path of modules: what
+    lies in it is none of ours. One that has this package stays."""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # nor is it on the path
+        return
+    if sys.path[0] == here and not __file__.startswith(os.path.join(here, "fairlead")):
+        del sys.path[0]
+
+
 STREAMS = (
     ("stdin", os.O_WRONLY, "r"),
     ("stdout", os.O_RDONLY, "w"),
@@ -54,4 +65,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    leave_folder()
     sys.exit(main())

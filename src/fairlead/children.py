@@ -123,9 +123,19 @@ class _Lost:
 
 def spawning() -> SpawnContext:
     """The way in which processes are started: spawned, for a forked child inherits the locks of
-    threads that it has not."""
+    threads that it has not; and with -P, for what lies in the folder where one is, in which Python
+    looks first until it knows its parent's path, is none of our modules."""
     import multiprocessing
+    import subprocess
+    from multiprocessing import util
 
+    def words() -> list[str]:
+        asked: list[str] = vars(subprocess)["_args_from_interpreter_flags"]()
+        return asked if "-P" in asked or "-I" in asked else [*asked, "-P"]
+
+    # Also of what watches over what processes share. No public name is for it
+    # (docs/decisions/0321-the-folder-means-nothing.md).
+    vars(util)["_args_from_interpreter_flags"] = words
     return multiprocessing.get_context("spawn")
 
 

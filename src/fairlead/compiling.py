@@ -16,6 +16,11 @@ from numba.np import linalg
 
 from fairlead.compiled import folder
 
+# Numba reads options from a file in the folder where one is, at each compilation anew. The folder
+# of what it keeps, and runs, is one of them.
+vars(numba.config)["_config_fname"] = ""
+numba.config.reload_config()
+
 # Before any function is decorated: Numba asks for the folder then.
 numba.config.CACHE_DIR = str(folder())
 

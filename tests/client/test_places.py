@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.client.errors import UnreachableError
-from fairlead.client.places import find_place
+from fairlead.client.places import STANDBY_ADDRESS, find_place
 from fairlead.model.errors import InputError
 
 LOCAL = "http://127.0.0.1:4000"
@@ -89,6 +89,27 @@ def test_a_token_of_a_file_is_told_to_no_other_address(
     assert local.token == "fl_admin_local"
 
 
+def test_the_folders_token_is_told_to_none_that_stands_beside_its_address(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    state = serve_here(tmp_path)
+    for urls in (f"{LOCAL},http://127.0.0.1:9191", f"http://127.0.0.1:9191,{LOCAL}"):
+        assert find_place(urls, environ=environ).token is None
+    (state / STANDBY_ADDRESS).write_text("http://127.0.0.1:9191\n")  # waits for the same state
+    assert find_place(f"{LOCAL},http://127.0.0.1:9191", environ=environ).token == "fl_admin_local"
+    assert find_place(f"{LOCAL},http://127.0.0.1:9192", environ=environ).token is None
+
+
+def test_an_empty_token_or_address_is_a_mistake(environ: dict[str, str], tmp_path: Path) -> None:
+    serve_here(tmp_path)
+    with pytest.raises(InputError, match="the token is empty; unset FAIRLEAD_TOKEN"):
+        find_place(environ={**environ, "FAIRLEAD_TOKEN": ""})
+    with pytest.raises(InputError, match="the token is empty"):
+        find_place(token="", environ={**environ, "FAIRLEAD_TOKEN": "fl_ann_secret"})
+    with pytest.raises(InputError, match="--url is '', which is not the address"):
+        find_place("", environ=environ)
+
+
 def test_a_token_of_the_environment_is_for_whatever_is_asked(environ: dict[str, str]) -> None:
     environ["FAIRLEAD_TOKEN"] = "fl_ann_secret"
     assert find_place("https://other.example", environ=environ).token == "fl_ann_secret"
@@ -118,6 +139,7 @@ def test_a_place_never_shows_its_token(environ: dict[str, str], tmp_path: Path) 
         ("http://", "not the address of a service"),
         ("http://a:b", "not the address of a service"),
         ("http://a?x=1", "not the address of a service"),
+        ("http://a\n:1", "not the address of a service"),
         ("http://ann:secret@a", "holds a name or a password; give the token in FAIRLEAD_TOKEN"),
     ],
 )

@@ -85,6 +85,17 @@ def test_two_submissions_have_two_keys() -> None:
     assert len({key_of(each) for each in asked}) == 2
 
 
+@pytest.mark.parametrize("key", ["", "schlüssel", "a\nb", " lead", "trail ", "\x7f", "x" * 256])
+def test_a_key_that_no_header_holds_is_refused_before_anything_is_sent(key: str) -> None:
+    with answering(lambda _: Answer(201, SUBMITTED)) as (url, asked):
+        with pytest.raises(InputError, match=r"no idempotency key; write 1 to 255 printable ASCII"):
+            client(url).submit(JOB, key=key)
+        with pytest.raises(InputError, match="no idempotency key"):
+            list(client(url).submit_all([JOB], key=key))
+        client(url).submit(JOB, key="a b~" + "x" * 251)
+    assert len(asked) == 1
+
+
 def test_batches_go_on_with_keys_that_follow_from_one() -> None:
     jobs = [Job(f"j{i}", {"cpu": 1}, tasks=1, command="true") for i in range(5)]
     with answering(lambda _: Answer(201, SUBMITTED)) as (url, asked):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
 
 import fairlead.client
 from fairlead.client import Client, ServiceError
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.wire.kinds import Role
 from fairlead.wire.route import Route
@@ -102,3 +103,34 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
 )
 def test_every_method_is_in_the_reference(name: str) -> None:
     assert re.search(rf"`{name}\(", PAGE)
+
+
+@pytest.mark.parametrize(
+    ("ask", "good", "said"),
+    [
+        (lambda client, word: client.jobs(state=word), "failed", "state=failed"),
+        (lambda client, word: client.tasks("a", word), "waiting", "state=waiting"),
+        (lambda client, word: client.machines(state=word), "up", "state=up"),
+        (lambda client, word: client.past_events(kind=word), "launch", "kind=launch"),
+    ],
+    ids=["jobs", "tasks", "machines", "events"],
+)
+def test_a_word_is_as_good_as_its_enum_and_a_wrong_one_shows_at_the_call(
+    ask: Callable[[Client, str], Iterator[object]], good: str, said: str
+) -> None:
+    with answering(lambda _: Answer(body=b"[]")) as (url, asked), Client(url, "t") as client:
+        with pytest.raises(InputError, match="cannot be 'nosuch'; write one of .*" + good):
+            ask(client, "nosuch")
+        assert not asked
+        with suppress(ServiceError):
+            list(ask(client, good))
+        assert said in asked[0].path
+
+
+def test_a_role_is_a_word_too() -> None:
+    with answering(lambda _: Answer(body=b"[]")) as (url, asked), Client(url, "t") as client:
+        with pytest.raises(InputError, match="role cannot be 'boss'; write one of admin"):
+            client.make_token("t", "boss")
+        with suppress(ServiceError):
+            client.make_token("t", "viewer")
+        assert len(asked) == 1

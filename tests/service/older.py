@@ -20,6 +20,7 @@ def older(data: bytes, version: int) -> bytes:
     if version < 6:
         header["jobs"] = [[work, *row[:-2], row[-1]] for work, *row in header["jobs"]]
     if version < 5:
+        del header["start"]["owner"]
         header["jobs"] = [[work, *row[:5], *row[7:]] for work, *row in header["jobs"]]
     if version == 3:
         header["jobs"] = [[work, *row[:4], *row[5:]] for work, *row in header["jobs"]]

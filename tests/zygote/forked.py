@@ -100,14 +100,14 @@ class Forked(subprocess.Popen[str]):
 
 def fork_programs_of_ours(path: str) -> None:
     """From now on this process, itself forked from the zygote at that path, forks what it starts
-    by `python -m`, too: a service in the background."""
+    by `python -P -m`, too: a service in the background."""
 
     class Beside(Forked):
         _path = path
 
         def __init__(self, args: Sequence[str], **options: Any) -> None:
-            assert list(args[:2]) == [sys.executable, "-m"]
-            super().__init__(args[2:], **options)
+            assert list(args[:3]) == [sys.executable, "-P", "-m"]
+            super().__init__(args[3:], **options)
 
     setattr(subprocess, "Popen", Beside)  # noqa: B010 - mypy: a type
 

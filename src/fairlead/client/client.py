@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Any
 
 from fairlead.client.answers import Output, ServiceEvent
@@ -16,6 +18,8 @@ from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import EventKind, Events, ServerEvent
 from fairlead.wire.jobs import (
+    KEY,
+    LONGEST_KEY,
     Cancelled,
     Forgotten,
     JobDetail,
@@ -59,7 +63,7 @@ class Client(Fairness):
         new is accepted; without one, a key is made, so that a lost answer can be asked for again.
         `warnings` of the answer are of jobs that can never run as things are now; with `strict`
         these are refused, and all others with them."""
-        return self._submit([_tree(job) for job in jobs], key or new_key(), strict)
+        return self._submit([_tree(job) for job in jobs], checked_key(key), strict)
 
     def submit_all(
         self,
@@ -72,7 +76,7 @@ class Client(Fairness):
         or none. What was accepted comes as it is; the same `key` with the same jobs goes on where
         it stopped. With `strict` none is accepted where one of them can never run as things are
         now: they are one request then, of as many jobs as the service takes at once."""
-        key = key or new_key()
+        key = checked_key(key, len("-1000000"))
         if strict:
             yield self._submit([_tree(job) for job in jobs], key, strict)
             return
@@ -89,7 +93,7 @@ class Client(Fairness):
         self,
         *,
         all: bool = False,  # noqa: A002  the word of the API and of the command line
-        state: JobState | None = None,
+        state: JobState | str | None = None,
         tenant: str | None = None,
         prefix: str | None = None,
         waiting: bool = False,
@@ -99,24 +103,24 @@ class Client(Fairness):
         `waiting` only those of which tasks wait."""
         query = {
             "all": all or None,
-            "state": state.value if state else None,
+            "state": _word(JobState, "state", state),
             "tenant": tenant,
             "prefix": prefix,
             "waiting": waiting or None,
             "newest": newest or None,
         }
-        for page in self._pages(Jobs, "/v1/jobs", query):
-            yield from page.jobs
+        pages = self._pages(Jobs, "/v1/jobs", query)
+        return (row for page in pages for row in page.jobs)
 
     def job(self, name: str) -> JobDetail:
         """One job."""
         return self._ask(JobDetail, "GET", address("jobs", name))
 
-    def tasks(self, job: str, state: TaskState | None = None) -> Iterator[Task]:
+    def tasks(self, job: str, state: TaskState | str | None = None) -> Iterator[Task]:
         """The tasks of a job by their numbers, with the attempts at each."""
-        query = {"state": state.value if state else None}
-        for page in self._pages(Tasks, address("jobs", job, "tasks"), query):
-            yield from page.tasks
+        query = {"state": _word(TaskState, "state", state)}
+        pages = self._pages(Tasks, address("jobs", job, "tasks"), query)
+        return (task for page in pages for task in page.tasks)
 
     def cancel(self, job: str) -> JobDetail:
         """Cancels a job: what waits is dropped, what runs is told to stop."""
@@ -209,12 +213,17 @@ class Client(Fairness):
         return self._ask(Tenants, "PUT", "/v1/tenants", body=body).tenants
 
     def machines(
-        self, prefix: str | None = None, *, state: MachineState | None = None, where: str = ""
+        self,
+        prefix: str | None = None,
+        *,
+        state: MachineState | str | None = None,
+        where: str = "",
     ) -> Iterator[MachineRow]:
         """The machines that are there, by name: those in that state, that satisfy a constraint."""
-        query = {"prefix": prefix, "state": state and state.value, "where": where or None}
-        for page in self._pages(Machines, "/v1/machines", query):
-            yield from page.machines
+        said = _word(MachineState, "state", state)
+        query = {"prefix": prefix, "state": said, "where": where or None}
+        pages = self._pages(Machines, "/v1/machines", query)
+        return (row for page in pages for row in page.machines)
 
     def machine(self, name: str) -> MachineDetail:
         """One machine."""
@@ -245,9 +254,9 @@ class Client(Fairness):
         """All tokens, without their secrets."""
         return self._ask(Tokens, "GET", "/v1/tokens").tokens
 
-    def make_token(self, name: str, role: Role, tenant: str | None = None) -> MadeToken:
+    def make_token(self, name: str, role: Role | str, tenant: str | None = None) -> MadeToken:
         """A new token. Its secret is told this once."""
-        body = {"name": name, "role": role.value}
+        body = {"name": name, "role": _word(Role, "role", role)}
         if tenant is not None:
             body["tenant"] = tenant
         return self._ask(MadeToken, "POST", "/v1/tokens", body=body)
@@ -291,15 +300,40 @@ class Client(Fairness):
     def past_events(
         self,
         *,
-        kind: EventKind | None = None,
+        kind: EventKind | str | None = None,
         tenant: str | None = None,
         job: str | None = None,
         machine: str | None = None,
     ) -> Iterator[ServerEvent]:
         """The events, the newest first, as far back as the journal goes."""
-        query = {"tenant": tenant, "job": job, "machine": machine, "kind": kind and kind.value}
-        for page in self._pages(Events, "/v1/events/past", query):
-            yield from page.events
+        said = _word(EventKind, "kind", kind)
+        query = {"tenant": tenant, "job": job, "machine": machine, "kind": said}
+        pages = self._pages(Events, "/v1/events/past", query)
+        return (event for page in pages for event in page.events)
+
+
+def _word(kind: type[Enum], name: str, said: Enum | str | None) -> str | None:
+    """The word that the API has for it. Raises InputError where it is none of these."""
+    if said is None:
+        return None
+    try:
+        return str(kind(said).value)
+    except ValueError:
+        known = ", ".join(str(each.value) for each in kind)
+        raise InputError(f"{name} cannot be {said!r}", f"write one of {known}") from None
+
+
+def checked_key(key: str | None, less: int = 0) -> str:
+    """The idempotency key, or a new one. Raises InputError for one that no header can hold, or that
+    leaves no room for so many signs more."""
+    if key is None:
+        return new_key()
+    if len(key) > LONGEST_KEY - less or not re.fullmatch(KEY, key):
+        raise InputError(
+            f"the key {key[:60]!r} is no idempotency key",
+            f"write 1 to {LONGEST_KEY - less} printable ASCII characters, no space first or last",
+        )
+    return key
 
 
 def new_key() -> str:

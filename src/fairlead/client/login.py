@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,9 @@ SCHEMA = "fairlead.logins/1"
 
 EARLY = 30.0
 """Seconds before its end from which a JWT is renewed."""
+
+_JWT = re.compile(r"[\w-]+\.[\w-]*\.[\w-]*", re.ASCII)
+"""The signs of a JWT: anything else cannot be sent."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def with_tokens(login: Login, answer: Mapping[str, Any]) -> Login:
     sent no JWT."""
     name = "id_token" if login.id_token else "access_token"
     token, refresh = answer.get(name), answer.get("refresh_token")
-    if not isinstance(token, str) or token.count(".") != 2:
+    if not isinstance(token, str) or not _JWT.fullmatch(token):
         raise NotAllowedError(
             f"{login.issuer} answers without a JWT ({name}): ask the service's administrator how"
             " its clients get one"

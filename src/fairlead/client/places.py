@@ -91,6 +91,8 @@ def find_place(
     ends, before a token from a file, which is only for the addresses that the same file (or folder)
     names. Several addresses, with commas between them, are of services of which one leads.
     """
+    if url == "":  # as of a variable that is not set: no other service is meant
+        check_url(url, "--url")
     local = state_folder(environ)
     written = _config(config_file(environ))
     served = _line(local / ADDRESS)
@@ -114,9 +116,12 @@ def find_place(
         )
     said_by = found[1]
     address, *others = (check_url(each.strip(), said_by) for each in found[0].split(","))
-    given, token_by = token or environ.get("FAIRLEAD_TOKEN"), "FAIRLEAD_TOKEN"
+    given = environ.get("FAIRLEAD_TOKEN") if token is None else token
+    token_by = "FAIRLEAD_TOKEN"
+    if given == "":  # no other one is meant, least of all an administrator's
+        raise InputError("the token is empty", "unset FAIRLEAD_TOKEN, or give it a token")
     login = None if given else find_login((address, *others), environ)
-    if not given and login is None and served and address == served.rstrip("/"):
+    if not given and login is None and {address, *others} <= _served_in(local):
         given, token_by = _line(local / ADMIN_TOKEN), f"{local / ADMIN_TOKEN}"
     by_file = all(_same(each, written.get("url")) for each in (address, *others))
     if not given and login is None and by_file:
@@ -133,6 +138,13 @@ def find_place(
 def read_again(place: Place) -> str:
     """The address that a service on this machine has by now."""
     return ((place.kept and _line(place.kept)) or place.url).rstrip("/")
+
+
+def _served_in(local: Path) -> set[str]:
+    """The addresses of the services with their state in the folder: one that leads, one that
+    waits."""
+    kept = (_line(local / name) for name in (ADDRESS, STANDBY_ADDRESS))
+    return {each.rstrip("/") for each in kept if each}
 
 
 def _nowhere(environ: Mapping[str, str], local: Path) -> str:
@@ -154,7 +166,7 @@ def check_url(url: str, said_by: str) -> str:
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number
         parts, good = urlsplit(""), False
-    if not good or parts.query or parts.fragment:
+    if not (good and url.isprintable()) or parts.query or parts.fragment:
         raise InputError(
             f"{said_by} is {url!r}, which is not the address of a service",
             "write it as in http://127.0.0.1:7370, several with commas between them",

@@ -188,3 +188,6 @@ OVER_HEADER = "Fairlead-Over"
 
 KEY_HEADER = "Idempotency-Key"
 """Of a submission: the same key with the same body is accepted once."""
+
+KEY, LONGEST_KEY = r"[!-~]([ -~]*[!-~])?", 255
+"""What a key may be, and how long: what a header can hold and nobody on the way changes."""

@@ -161,6 +161,13 @@ def test_very_many_jobs_are_submitted_in_several_requests_and_waited_for(
     assert [row["id"] for row in again["jobs"]] == [row["id"] for row in tree["jobs"]]
 
 
+@pytest.mark.parametrize("key", ["schlüssel", "a\nb", " lead", ""])
+def test_a_key_that_cannot_be_sent_is_a_mistake(key: str, shell: Terminal) -> None:
+    said = shell.refused("submit", "--name", "unsent", "--key", key, *ENDLESS)
+    assert "is no idempotency key; write 1 to 255 printable ASCII" in said
+    assert "unsent" not in shell.good("jobs", "--all")
+
+
 def test_the_same_key_submits_once(shell: Terminal) -> None:
     words = ("submit", "--name", "once", "--key", "mine", *ENDLESS)
     first = shell.good(*words)

@@ -164,4 +164,4 @@ def test_the_script_of_a_checkout_runs_the_example_or_any_command(
     done = subprocess.run(
         [str(script), *words], cwd="/", capture_output=True, encoding="utf-8", check=True
     )
-    assert done.stdout == f"-m fairlead {command}\n"
+    assert done.stdout == f"-P -m fairlead {command}\n"

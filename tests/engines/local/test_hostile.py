@@ -16,7 +16,7 @@ import pytest
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Stream
 from fairlead.engines.local.processes import process, processes
 from tests.disks import fill, small_disk
-from tests.engines.contract import Doing, end_of, started, wait
+from tests.engines.contract import Doing, collect, end_of, started, wait
 from tests.engines.local.bed import (
     LocalBed,
     assign,
@@ -102,6 +102,31 @@ def test_one_that_ignores_the_gentle_signal_is_killed(bed: LocalBed) -> None:
     assert (end.cause, end.code) == (Cause.STOPPED, signal.SIGKILL)
     assert time.monotonic() - begin >= 1.0
     assert of(bed.state, A) == []
+
+
+def test_one_that_ignores_the_gentle_signal_is_killed_where_no_engine_is(bed: LocalBed) -> None:
+    sign, heard = bed.folder / "ready", bed.folder / "heard"
+    trap = f"trap 'touch {heard}' TERM; touch {sign}"
+    assignment = assign(
+        A, f"(trap '' TERM; exec sleep 1000) & {trap}; while :; do sleep 0.05; done"
+    )
+    engine = bed.ready()
+    bed.start(engine, assignment, sign)
+    engine.cancel([A])
+    collect(bed, engine, lambda _: heard.exists())
+    bed.close()
+    wait(bed, lambda: not bed.runs(A))
+    over = end_of(bed, bed.ready(assignment), A)
+    assert isinstance(over, Ended)
+    assert (over.cause, over.code) == (Cause.STOPPED, signal.SIGKILL)
+
+
+def test_a_signal_of_its_own_stops_no_task(bed: LocalBed) -> None:
+    """Nor does what goes to its whole group begin the time after which its shim kills it."""
+    command = "trap 'echo heard' TERM; kill 0; kill -ALRM 0 & sleep 0.2; exit 3"
+    end, text = bed.run(assign(A, f"trap '' ALRM; {command}"))
+    assert isinstance(end, Ended)
+    assert (end.cause, end.code, text) == (Cause.EXITED, 3, "heard\n")
 
 
 def test_one_that_left_its_group_is_stopped(bed: LocalBed) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -98,6 +99,8 @@ def test_a_dump_of_a_version_before_is_read(version: int) -> None:
     assert len(records.marks)
     data = take(records).encode()
     assert load(data) == records
+    if version < 5 and records.start is not None:
+        records.start = replace(records.start, owner=0)  # no starts were counted
     if version < 7:
         records.marks = Marks()
     for each in records.jobs.values() if version < 5 else ():

@@ -99,7 +99,11 @@ ATTACKS: dict[str, tuple[Forge, str]] = {
     "claims of another": (changed, "not signed by a key"),
     "something that must be understood": (
         lambda i: by_hand({"alg": "RS256", "kid": "rsa-0", "crit": ["exp"], "exp": 1}, i.claimed()),
-        "not signed",
+        "(crit)",
+    ),
+    "nothing that must be understood": (
+        lambda i: signed(i.claimed(), rsa(0), kid="rsa-0", crit=[]),
+        "(crit)",
     ),
     "a logout": (
         lambda i: signed(i.claimed(), rsa(0), kid="rsa-0", typ="logout+jwt"),

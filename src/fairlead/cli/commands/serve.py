@@ -198,7 +198,8 @@ def detach(plan: Plan, words: list[str]) -> int:
             with log.open("ab") as out, holding():
                 start = out.tell()
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "fairlead", *words],
+                    # -P: what lies in the folder where one is is none of its modules.
+                    [sys.executable, "-P", "-m", "fairlead", *words],
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=out,

@@ -214,11 +214,11 @@ def submit_jobs(
     """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
     ServiceError, and InputError for what the service finds wrong; where some of very many were
     accepted, a remark says how to go on."""
-    from fairlead.client.client import BATCH, batches, new_key
+    from fairlead.client.client import BATCH, batches, checked_key
     from fairlead.client.errors import RefusedError, ServiceError
     from fairlead.model.plain import plain_job
 
-    key, jobs = args.key or new_key(), written.jobs
+    key, jobs = checked_key(args.key), written.jobs
     accepted: list[JobRow] = []
     warnings: list[SubmissionWarning] = []
     try:

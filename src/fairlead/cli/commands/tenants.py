@@ -89,5 +89,9 @@ def lines(tenants: Sequence[TenantRow], screen: Screen) -> Iterable[str]:
         ]
         for tenant in tenants
     ]
-    header = ["tenant", "below", "weight", "jobs", "limit", "pool"]
-    return rows_or(header, rows, "<<>><<", screen, "no tenant")
+    header, sides = ["tenant", "below", "weight", "jobs", "limit", "pool"], "<<>><<"
+    if any(tenant.user is not None for tenant in tenants):  # none is shown but to admins
+        header, sides = [*header, "user"], f"{sides}<"
+        for row, tenant in zip(rows, tenants, strict=True):
+            row.append(escaped(tenant.user or "-"))
+    return rows_or(header, rows, sides, screen, "no tenant")

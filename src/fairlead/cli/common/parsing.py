@@ -82,10 +82,20 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, word: str) -> bool:
         return word.startswith("--") and word.partition("=")[0] not in self._option_string_actions
 
+    def _with_dash(self, name: str) -> str:
+        """How a value is written that begins as options do, where one follows that is none."""
+        after = self._words[self._words.index(name) + 1 :] if name in self._words else []
+        if not after or not re.match(r"-[^-]", after[0]) or self._is_option(after[0]):
+            return ""
+        return f"a value that begins with - is joined to it: {name}={after[0]}"
+
+    def _is_option(self, word: str) -> bool:
+        return word[:2] in self._option_string_actions
+
     def _about(self, name: str, what: str) -> tuple[str, str]:
         """As `_said`, of what is wrong with one argument."""
         if re.match(r"expected (one|at least one|\d+) arguments?", what):
-            return f": {name} needs a value", ""
+            return f": {name} needs a value", self._with_dash(name)
         if wrong := re.fullmatch(r"invalid (\w+) value: (.*)", what, re.DOTALL):
             needed = KINDS.get(wrong[1], f"a {wrong[1]}")
             return f": {name} cannot be {_bare(wrong[2])!r}", f"give {needed}"

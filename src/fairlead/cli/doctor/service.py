@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
-from fairlead.client.places import ADDRESS, find_place
+from fairlead.client.places import ADDRESS, ADMIN_TOKEN, find_place
 from fairlead.model.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlead.model.tenant import Tenant
+    from fairlead.wire.tenants import TenantRow
 
 PATIENCE = 10.0
 """Seconds that it has to answer."""
@@ -34,6 +42,27 @@ def service(subject: Subject) -> Finding:
     if not ready.ready:
         return fails(f"{runs} takes no work now: {ready.why}", "nothing that it accepted is lost")
     return well(f"{runs} serves on {url} (version {version}) and is ready")
+
+
+def tenants_of(subject: Subject) -> Sequence[Tenant | TenantRow] | None:
+    """The tenants of the cluster file, if there is one, else of the service that runs. None: it
+    does not tell."""
+    from fairlead.client.client import Client
+    from fairlead.client.errors import ServiceError
+
+    if subject.cluster is not None:
+        return subject.cluster.tenants
+    if subject.process is None:
+        return ()
+    try:
+        url, token = (
+            (subject.folder / name).read_text(encoding="ascii").strip()
+            for name in (ADDRESS, ADMIN_TOKEN)
+        )
+        with Client(place=find_place(url, token), timeout=PATIENCE) as client:
+            return client.tenants()
+    except (OSError, ServiceError):
+        return None
 
 
 def sign_in(subject: Subject) -> Finding:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
+from fairlead.cli.doctor.service import tenants_of
 from fairlead.client.login import login_file
 from fairlead.client.places import ADMIN_TOKEN, config_file
 from fairlead.engines.registry import ENGINES, look_at
@@ -21,6 +22,7 @@ from fairlead.service.journal.places import FILE, POSTGRES
 if TYPE_CHECKING:
     from fairlead.model.tenant import Tenant
     from fairlead.service.journal.reading import SqlReader
+    from fairlead.wire.tenants import TenantRow
 
 
 def state_folder(subject: Subject) -> Finding:
@@ -127,7 +129,12 @@ def compiler_cache(subject: Subject) -> Finding:
 
 def users(subject: Subject) -> Finding:
     """Whether tasks can run as their tenants' users."""
-    tenants = subject.cluster.tenants if subject.cluster is not None else ()
+    tenants = tenants_of(subject)
+    if tenants is None:
+        return warn(
+            "the service does not tell its tenants, so as whom tasks run is not known",
+            "see that it answers, or name its --cluster",
+        )
     named = {each.user: each.name for each in tenants if each.user is not None}
     own = _name(subject.user)
     for user, tenant in named.items():
@@ -208,9 +215,9 @@ def takeover(subject: Subject) -> Finding:
     return well("the journal, the tasks and their outputs are where another machine reaches them")
 
 
-def _has_user(tenant: Tenant, by_name: Mapping[str, Tenant]) -> bool:
+def _has_user(tenant: Tenant | TenantRow, by_name: Mapping[str, Tenant | TenantRow]) -> bool:
     """Whether it, or a tenant above it, names a user."""
-    at: Tenant | None = tenant
+    at: Tenant | TenantRow | None = tenant
     while at is not None and at.user is None:
         at = by_name.get(at.parent or "")
     return at is not None

@@ -100,7 +100,7 @@ class LocalEngine:
         self.notes += confinement(had, limit_memory)
         self._requests = SpawnRequests(
             *(self._records, self._identity.name, machines, found.gpus),
-            *(self._groups, limit_memory, most_output),
+            *(self._groups, limit_memory, most_output, grace),
         )
         self._supervisor = self._new_supervisor()
 

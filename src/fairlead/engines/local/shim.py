@@ -33,6 +33,10 @@ SPENT = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
 OOM_SCORE = "500"
 """The system kills tasks before the service when memory runs out."""
 
+LATER = 5.0
+"""Seconds after the grace time in which the engine kills what it stopped; then its shim does, as
+no service runs."""
+
 PR_SET_DUMPABLE = 4
 
 LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -61,6 +65,8 @@ class Order(NamedTuple):
     """The contents of that folder's files."""
     most_output: int
     """Bytes of both outputs together."""
+    grace: float
+    """Seconds between the engine's gentle signal and its force."""
 
 
 def fork(order: Order, records: int, nothing: int) -> int:
@@ -94,16 +100,18 @@ def _stand_over(order: Order, records: int, nothing: int) -> int:
             return NOT_RUN
     except OSError:  # a full disk
         return NOT_RUN
+    stopping = _Stopping(order, records)
     try:
-        line, code = _run(order, records)
+        line, code = _run(order, records, stopping)
     except OSError as error:
         line, code = f"broken {BROKEN} {error.errno or errno.EIO}", BROKEN
     with contextlib.suppress(OSError):  # a full disk: the exit code tells the spawner
         create(f"{order.attempt}.status", f"{line}\n", records)
+    stopping.clear()
     return code
 
 
-def _run(order: Order, records: int) -> tuple[str, int]:
+def _run(order: Order, records: int, stopping: _Stopping) -> tuple[str, int]:
     """Runs the task to its end; the line to be written down, and the code to exit with."""
     if order.group is not None:
         _make_group(order.group, order.limits)
@@ -124,13 +132,55 @@ def _run(order: Order, records: int) -> tuple[str, int]:
     outputs.close_writing()
     line = os.read(heard, 100).decode()  # empty once exec closed the other end
     os.close(heard)
+    stopping.begin(child)
     outputs.pass_on(child)
+    stopping.end()
     _, status = os.waitpid(child, 0)
     if line:
         return line, int(line.split()[1])
     code = os.waitstatus_to_exitcode(status)
     code = code if code >= 0 else 128 - code  # as a shell tells of a signal
     return f"exit {code} {int(outputs.missing)}", code
+
+
+class _Stopping:
+    """Kills a task that the engine stopped where no engine does once its grace time is over."""
+
+    def __init__(self, order: Order, records: int) -> None:
+        self._order, self._records = order, records
+        self._child: int | None = None
+        self._asked = self._killed = False
+
+    def begin(self, child: int) -> None:
+        """From now on the task can be stopped."""
+        self._child = child
+        signal.signal(signal.SIGALRM, self._kill)
+        signal.signal(signal.SIGTERM, self._hear)
+
+    def end(self) -> None:
+        """Once the task is over, before its number can be another's."""
+        self._child = None
+
+    def clear(self) -> None:
+        """Kills what is left of a task that was killed, and this process with it."""
+        if not self._killed:
+            return
+        if self._order.group is not None:
+            with contextlib.suppress(OSError):  # an old kernel has no such file
+                _write(f"{self._order.group}/cgroup.kill", "1")
+        os.killpg(0, signal.SIGKILL)
+
+    def _hear(self, *_: object) -> None:
+        """The gentle signal, which others may send, too."""
+        why = f"{self._order.attempt}.why"
+        if not self._asked and os.access(why, os.F_OK, dir_fd=self._records):
+            self._asked = True
+            signal.setitimer(signal.ITIMER_REAL, self._order.grace + LATER)
+
+    def _kill(self, *_: object) -> None:
+        if self._asked and self._child is not None:
+            self._killed = True
+            os.kill(self._child, signal.SIGKILL)
 
 
 def _make_group(folder: str, limits: dict[str, str]) -> None:

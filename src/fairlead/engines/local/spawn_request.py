@@ -20,7 +20,8 @@ class SpawnRequests:
     """Makes requests of assignments. The machines' GPUs are counted through in their order.
 
     `groups`: control groups for attempts, where they can be had; `memory`: whether it is limited;
-    `most_output`: bytes that are kept of what an attempt writes.
+    `most_output`: bytes that are kept of what an attempt writes; `grace`: seconds from the gentle
+    signal to the force.
     """
 
     def __init__(
@@ -32,8 +33,9 @@ class SpawnRequests:
         groups: Groups | None,
         memory: bool,
         most_output: int,
+        grace: float,
     ) -> None:
-        self._records, self._most_output = records, most_output
+        self._records, self._most_output, self._grace = records, most_output, grace
         self._groups, self._memory = groups, memory
         self._engine = engine
         self._gpus = gpus
@@ -72,6 +74,7 @@ class SpawnRequests:
             None if groups is None else groups.path(attempt),
             {} if groups is None else groups.limits(assignment, self._memory),
             assignment.most_output(self._most_output),
+            self._grace,
         )
 
     def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:

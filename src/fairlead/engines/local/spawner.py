@@ -164,6 +164,7 @@ class Spawner:
                 message["group"],
                 message["limits"],
                 message["most_output"],
+                message["grace"],
             )
             return fork(order, self._records, self._nothing)
         finally:

@@ -42,6 +42,7 @@ class SpawnRequest:
     group: str | None  # the folder of its control group, and what is written there
     limits: dict[str, str]
     most_output: int  # bytes
+    grace: float  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class Spawner:
                 "group": request.group,
                 "limits": request.limits,
                 "most_output": request.most_output,
+                "grace": request.grace,
             }
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -84,12 +85,14 @@ def _connect(address: str, namespace: str) -> None:
     import ray
 
     try:
-        ray.init(
-            address=address,
-            namespace=namespace,
-            log_to_driver=False,
-            configure_logging=False,
-        )
+        # Ray's workers would look for modules first in the folder where the driver is.
+        with contextlib.chdir("/"):
+            ray.init(
+                address=address,
+                namespace=namespace,
+                log_to_driver=False,
+                configure_logging=False,
+            )
     except (ConnectionError, RuntimeError, TimeoutError, ValueError, OSError) as error:
         raise EngineError(f"Ray at {address} cannot be joined: {error}") from error
 

@@ -43,6 +43,7 @@ from fairlead.service.precedence import Precedence
 from fairlead.service.signin.settings import SignInSettings
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
+from fairlead.wire.jobs import KEY, LONGEST_KEY
 from fairlead.wire.route import Access, Route
 from fairlead.wire.routes import ROUTES
 
@@ -230,7 +231,7 @@ def _extra(route: Route) -> dict[str, Any]:
         name, kind = headers[route.name]
         schema: dict[str, Any] = {"type": kind}
         schema |= (
-            {"minLength": 1, "maxLength": jobs.LONGEST_KEY, "pattern": "^[!-~]+$"}
+            {"minLength": 1, "maxLength": LONGEST_KEY, "pattern": f"^{KEY}$"}
             if kind == "string"
             else {"minimum": 0, "maximum": 2**53 - 1}
         )

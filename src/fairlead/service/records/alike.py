@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fairlead.service.records.book import Records
@@ -27,6 +28,8 @@ def _told(records: Records, version: int) -> tuple[bytes, list[list[TaskRecord]]
     known.version = None
     if version < 7:
         known.marks = Marks()
+    if version < 5 and known.start is not None:  # nobody had counted the starts so far
+        known.start = replace(known.start, owner=0)
     for row in rows if version < 8 else ():
         _forget(row, version)
     if version == 3:

@@ -75,6 +75,8 @@ class People:
             raise UntrustedError("the JWT is not signed with an algorithm that is allowed here")
         if not isinstance(name, str | None):
             raise UntrustedError("the JWT cannot be read")
+        if "crit" in header:  # also where it names none (RFC 7515, 4.1.11)
+            raise UntrustedError("the JWT asks for extensions that are not known here (crit)")
         kind = header.get("typ", "JWT")
         if not isinstance(kind, str) or kind.lower() not in TYPES:
             raise UntrustedError("the JWT is for something else (typ)")

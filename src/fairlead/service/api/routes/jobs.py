@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -45,10 +46,8 @@ from fairlead.service.requests import (
 )
 from fairlead.wire import jobs as wire
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.jobs import KEY_HEADER, Grow, JobDetail
+from fairlead.wire.jobs import KEY, KEY_HEADER, LONGEST_KEY, Grow, JobDetail
 from fairlead.wire.kinds import JobState
-
-LONGEST_KEY = 255
 
 
 async def submit(
@@ -60,12 +59,11 @@ async def submit(
     """Takes jobs, all of them or none."""
     media = media_of(context.request.headers.get("content-type", ""))
     key = context.request.headers.get(KEY_HEADER)
-    if key is not None and not (
-        key.isascii() and key.isprintable() and 0 < len(key) <= LONGEST_KEY
-    ):
+    if key is not None and not (len(key) <= LONGEST_KEY and re.fullmatch(KEY, key)):
         raise RefusalError(
             ErrorKind.INVALID,
-            f"the {KEY_HEADER} is not one to {LONGEST_KEY} printable ASCII characters",
+            f"the {KEY_HEADER} is not one to {LONGEST_KEY} printable ASCII characters, no space"
+            " first or last",
         )
     body = await context.body()
     settings = context.api.settings
