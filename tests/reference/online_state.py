@@ -282,8 +282,7 @@ def leaves(world: World, job: PlainJob, other: PlainJob, tasks: int, left: Room)
         elif its < unit:
             enough = False
         else:
-            whole = after.pieces[r].count(unit)
-            enough = whole >= tasks * (its // unit) or whole == left.pieces[r].count(unit)
+            enough = after.pieces[r].count(unit) >= tasks * (its // unit)
         if not enough:
             return False
     return True

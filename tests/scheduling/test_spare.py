@@ -134,3 +134,16 @@ def test_a_reference_that_keeps_whole_machines_is_found_out(
     assert failure(case) is None
     monkeypatch.setattr(online_line, "leaves", lambda *_: False)
     assert failure(case) is not None
+
+
+def test_nobody_takes_parts_of_devices_while_too_few_are_whole() -> None:
+    """Else each quarter that ends would be somebody's again, and no device ever whole."""
+    parts, whole = Job("ones", {"gpu": Fraction(1, 4)}), Job("whole", {"gpu": 1}, tasks=1)
+    core = core_with(MachineJoined(0, Machine("m", {"gpu": 2})), JobSubmitted(0, parts))
+    assert core.why("ones").running == 8
+    core.handle(JobSubmitted(SECOND, whole))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][0] == core.ids.jobs["whole"]
+    for task in range(3):
+        assert started(core, *ended(4, task)) == []
+    assert started(core, *ended(5, 3)) == ["whole"]

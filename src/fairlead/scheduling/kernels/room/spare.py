@@ -3,7 +3,8 @@ reservation counts on there.
 
 Each resource by itself: of one of which these tasks find too little yet nobody else gets any, and
 of what they do not want anybody may have what is free. Of devices whole ones are left for a job
-that takes whole ones; of those of which it takes parts nobody else gets any.
+that takes whole ones, and while too few are whole nobody else gets a part of one; of those of which
+it takes parts nobody else gets any.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def spare(s: Handle, m: int, r: int) -> int:
         else:
             most = max(most, s.piece[m, p])
     whole -= machine.wanted * (need // unit)
+    if whole < 0:
+        return int64(0)  # what is in parts has to become whole
     return whole * unit if whole > 0 else most
 
 
