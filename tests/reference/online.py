@@ -38,6 +38,7 @@ from fractions import Fraction
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.transitions import MachineState, TaskState
 from tests.reference.online_line import (
+    comes_forward,
     drop_idle,
     give_up,
     lapse,
@@ -47,11 +48,13 @@ from tests.reference.online_line import (
     needed,
     owner,
     places,
+    run_clocks,
     under_caps,
 )
 from tests.reference.online_order import active_jobs, levels
 from tests.reference.online_scores import SCORES
 from tests.reference.online_state import (
+    UNLIMITED,
     PlainJob,
     PlainMachine,
     PlainTask,
@@ -107,7 +110,9 @@ class Decider:
         decisions: list[Decision] = [*self.pending]
         self.pending = []
         scales = self._scales(self.world)  # launches change none
-        drop_idle(self.world, active_jobs(self.world, scales))
+        active = active_jobs(self.world, scales)
+        drop_idle(self.world, active)
+        run_clocks(self.world, active, self._reserve_after, begins=True)
         lapse(self.world)
         while True:
             level = self._levels(scales)
@@ -129,9 +134,10 @@ class Decider:
                 kept[machine.seq] = min(holds, together)
                 lease(self.world, gang, anew=False)
                 continue
-            decisions += self._launch(job, machine)
+            decisions += self._launch(job, machine, scales)
             drop_idle(self.world, active_jobs(self.world, scales))
-        look(self.world, level, self._reserve_after)
+        run_clocks(self.world, set(level), self._reserve_after, begins=False)
+        look(self.world, level, scales, self._reserve_after)
         return decisions
 
     def wake(self) -> int | None:
@@ -142,7 +148,10 @@ class Decider:
             for seq in self.levels()
             if (job := world.jobs[seq]).patience and job.since + job.patience > world.now
         ]
-        if self._reserve_after is not None and world.first is not None and not world.vain:
+        if world.hold_for is not None:
+            if self.levels() and not world.vain and world.look_at < UNLIMITED:
+                moments += [int(world.look_at)]
+        elif self._reserve_after is not None and world.first is not None and not world.vain:
             moments += [world.first_since + self._reserve_after]
         moments += [lease.end for lease in world.leases.values()]
         if self.levels():
@@ -230,9 +239,12 @@ class Decider:
         there = sum(places(self.world, job, m) for m in machines)
         return there >= count and under_caps(self.world, job, count)
 
-    def _launch(self, job: PlainJob, machine: PlainMachine) -> list[Launch]:
+    def _launch(
+        self, job: PlainJob, machine: PlainMachine, scales: Mapping[int, float]
+    ) -> list[Launch]:
         """Launch a task there, and with it the rest of its gang, each on the machine that is then
-        best of those that the gang may use."""
+        best of those that the gang may use. Where that is reserved for it, the reservation ends if
+        its tenant comes forward by that."""
         allowed = [m for m in self.world.machines if self._permissible(job, m)]
         reserved = self.world.reserved.get(job.seq)
         kept = self.world.kept.get(job.seq, ())
@@ -245,13 +257,15 @@ class Decider:
                 able = [m for m in allowed if places(self.world, job, m) > 0]
                 machine = min(able, key=lambda m: self._key(job, m, 0.0))
             launches.append(self._start(job, machine))
-            if machine.seq in kept or (reserved is not None and machine.seq in reserved.machines):
+            forward = self.world.hold_for is None or comes_forward(self.world, job, scales)
+            there = reserved is not None and machine.seq in reserved.machines
+            if machine.seq in kept or (there and (forward or together > 1)):
                 give_up(self.world, job.seq, in_vain=True)
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:
         world = self.world
-        world.vain = False
+        world.stir()
         if job.queue:
             number = job.queue.pop(0)
         else:

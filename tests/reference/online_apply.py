@@ -53,7 +53,7 @@ def apply(decider: Decider, event: Event) -> None:
             refuse_if(world.machine_named(machine.name) is not None, "it is there already")
             capacity = in_units(world, machine.capacity, devices_whole=True)
             world.machines.append(PlainMachine(len(world.machines), machine, capacity))
-            world.vain = False
+            world.stir()
         case events.MachineLeft(machine=name):
             there = _changed(world, name, MachineChange.LEFT)
             for task in sorted(world.tasks_on(there), key=lambda t: (t.job, t.number)):
@@ -158,6 +158,7 @@ def _submitted(world: World, event: events.JobSubmitted) -> None:
         )
     )
     world.take_turn(world.jobs[-1])
+    world.stir()
 
 
 def _told(world: World, advice: Sequence[events.Advice]) -> list[Told]:
@@ -187,6 +188,7 @@ def _job_changed(world: World, name: str, tasks: int | None, time: int) -> None:
     refuse_if(total < job.gang, "a gang larger than the tasks")
     idle = job.waiting == 0
     job.total = total
+    world.stir()
     if idle and job.waiting:
         job.since = time
 
@@ -219,6 +221,8 @@ def _change(decider: Decider, task: PlainTask, change: TaskChange, time: int) ->
     if after is None:
         raise RefusedError("not in this state")
     task.state = after
+    if change in (TaskChange.LOST, TaskChange.STOPPED):
+        world.stir()
     if after is TaskState.WAITING:
         if job.waiting == 0:
             job.since = time
@@ -243,6 +247,7 @@ def _tenant(world: World, tenant: Tenant) -> None:
     else:
         refuse_if(old.parent != tenant.parent, "its parent stays")
     world.tenants[tenant.name] = tenant
+    world.stir()
 
 
 def gone(world: World) -> list[PlainMachine]:

@@ -7,7 +7,10 @@ from fractions import Fraction
 
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState
+from tests.reference.online_order import SHARE, levels
 from tests.reference.online_state import (
+    UNLIMITED,
+    Clock,
     Lease,
     PlainJob,
     PlainMachine,
@@ -19,6 +22,7 @@ from tests.reference.online_state import (
     holds_empty,
     leaves,
     may_use,
+    preferred,
     room,
     take,
     tasks_that_fit,
@@ -27,6 +31,8 @@ from tests.reference.online_state import (
 NEVER = float("inf")
 KINDS = 16
 """So many kinds of jobs are asked until machines can be reserved for one."""
+LOOKS = 4
+"""It is looked so often at most in `after`."""
 
 
 def owner(world: World, machine: PlainMachine) -> int | None:
@@ -49,7 +55,7 @@ def give_up(world: World, job: int, in_vain: bool) -> None:
     """Nothing is reserved or kept for the job any more."""
     world.reserved.pop(job, None)
     world.kept.pop(job, None)
-    world.vain = False
+    world.stir()
     end_lease(world, job, in_vain)
 
 
@@ -67,6 +73,8 @@ def end_lease(world: World, job: int, in_vain: bool) -> None:
     ended = world.leases.pop(job, None)
     if ended is not None and in_vain:
         rest = world.now + RESTS * (world.now - ended.since)
+        if rest > world.now:
+            world.look_at = world.now
         whose = world.whose(job)
         if rest > max(world.now, world.rests.get(whose, 0)):
             world.rests[whose] = rest
@@ -79,7 +87,8 @@ def lapse(world: World) -> None:
         give_up(world, job, in_vain=True)
     over = [whose for whose, until in world.rests.items() if until <= world.now]
     if over:
-        world.vain = False
+        world.stir()
+        world.look_at = world.now
     for whose in over:
         del world.rests[whose]
 
@@ -197,18 +206,27 @@ def misses(world: World, job: PlainJob, machine: PlainMachine) -> list[int]:
     return found
 
 
-def others(world: World, job: PlainJob, machine: PlainMachine, order: Mapping[int, float]) -> bool:
+def others(
+    world: World,
+    job: PlainJob,
+    machine: PlainMachine,
+    order: Mapping[int, float],
+    then: float | None,
+) -> bool:
     """Has nobody of a higher level a task on the machine that is too small to make room alone? What
     ends there is then somebody else's to start again, or, of a single task, the job's own, or it
     makes room for that. Who has room for another task already is kept from it by something else,
-    and does not miss the room."""
+    and does not miss the room. `then`: the level at which the job would be with what it starts
+    together, where that is asked."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
         if other.seq == job.seq:
-            return single
+            return single or then is not None
         if other.seq not in order or tasks_that_fit(world, other, room(world, machine)) > 0:
             return False
+        if then is not None:
+            return order[other.seq] < then
         return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
 
     def makes_room(other: PlainJob) -> bool:
@@ -231,12 +249,18 @@ def _kind(job: PlainJob) -> tuple[object, ...]:
     return (needed(job), job.job.spread, tuple(job.demand), frozenset(needed_by(job.job)))
 
 
-def choose(world: World, job: PlainJob, order: Mapping[int, float]) -> Reservation | None:
+def choose(
+    world: World, job: PlainJob, order: Mapping[int, float], scales: Mapping[int, float]
+) -> Reservation | None:
     """The machines to reserve for the job, among those that nobody else has reserved; None if
     even all of them together are too few."""
     able = [m for m in world.machines if _stands(job, m, world) and owner(world, m) is None]
     if world.filling:
-        able = [m for m in able if not others(world, job, m, order)]
+        wanted = needed(job)
+        asked = world.hold_for is not None and world.levelled
+        asked = asked and len(world.tasks_of(job)) >= wanted
+        then = levels(world, scales, {job.seq: wanted})[job.seq] if asked else None
+        able = [m for m in able if not others(world, job, m, order, then)]
     elif needed(job) == 1:
         # Where nobody else has a task, those of its own that end make room for its next.
         able = [m for m in able if _own(world, job, m) < len(world.tasks_on(m))]
@@ -285,7 +309,7 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
     """After a machine drained, changed or left: a reservation that it no longer serves is dropped
     whole, and made anew after the next round of decisions."""
     seq = owner(world, machine)
-    world.vain = False
+    world.stir()
     if seq is not None and not _stands(world.jobs[seq], machine, world):
         whole, held = seq in world.reserved, world.leases.get(seq)
         give_up(world, seq, in_vain=False)
@@ -296,31 +320,117 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
                 world.leases[seq] = held
 
 
-def look(world: World, order: Mapping[int, float], after: int | None) -> None:
-    """At the end of a round of decisions: make anew what was dropped, find the first in line, and
-    reserve for it if it has been first for so long without holding more than it ever did then. In
-    vain, it is tried again after as long; by a version without filling, each time.
+def run_clocks(world: World, active: Set[int], after: int | None, begins: bool) -> None:
+    """As a round `begins`, the clocks of tenants begin whose jobs wait from now on; those of who
+    waits no more end, then and after it."""
+    waiting = {world.whose(seq) for seq in active}
+    for gone in world.clocks.keys() - waiting:
+        del world.clocks[gone]
+    for whose in waiting - world.clocks.keys() if begins else ():
+        world.clocks[whose] = Clock(world.now)
+        if after is not None:
+            world.look_at = min(world.look_at, world.now + after)
 
-    `order` gives the active jobs' levels.
-    """
+
+def held_by(world: World, whose: str | int, scales: Mapping[int, float]) -> int:
+    """What the tenant holds, in units."""
+    jobs = [world.jobs[whose]] if isinstance(whose, int) else world.holders(whose)
+    there = [job for job in jobs if scales[job.seq] > 0]
+    return sum(len(world.tasks_of(job)) * round(SHARE / scales[job.seq]) for job in there)
+
+
+def comes_forward(world: World, job: PlainJob, scales: Mapping[int, float]) -> bool:
+    """After a launch of the job: has its tenant more than it held since its clock began?"""
+    clock, held = world.clocks[world.whose(job.seq)], held_by(world, world.whose(job.seq), scales)
+    if held <= clock.best:
+        return False
+    clock.since, clock.best = world.now, held
+    return True
+
+
+def look(
+    world: World, order: Mapping[int, float], scales: Mapping[int, float], after: int | None
+) -> None:
+    """At the end of a round of decisions: make anew what was dropped, and reserve where it is time
+    to. `order` gives the active jobs' levels."""
     if after is None:
         return
     for seq in sorted(world.due):
-        made = seq in order and _reserve(world, seq, order, anew=False)
+        made = seq in order and _reserve(world, seq, order, scales, anew=False)
         if not made and seq not in world.kept:
             end_lease(world, seq, in_vain=False)
     world.due = []
+    if world.hold_for is None:
+        _look_for_first(world, order, after)
+    elif not order:
+        world.look_at = UNLIMITED
+    elif world.now >= world.look_at:
+        _look_in_line(world, order, scales, after)
+
+
+def _look_in_line(
+    world: World, order: Mapping[int, float], scales: Mapping[int, float], after: int
+) -> None:
+    """Reserve for the first of those whose tenants have waited for long for whom there are
+    machines, and find when to look again. A tenant who was asked waits anew."""
+
+    def begin_anew(whose: str | int, failed: int | None) -> None:
+        clock = world.clocks[whose]
+        clock.since, clock.best = world.now, held_by(world, whose, scales)
+        clock.failed = failed
+
+    def in_time(whose: str | int) -> bool:
+        return world.clocks[whose].since + after <= world.now >= world.rests.get(whose, 0)
+
+    for seq in [seq for seq in world.reserved if seq in order]:
+        if not under_caps(world, world.jobs[seq], needed(world.jobs[seq])):
+            give_up(world, seq, in_vain=False)
+            begin_anew(world.whose(seq), world.clocks[world.whose(seq)].failed)
+    line = [seq for *_, seq in _line(world, order) if in_time(world.whose(seq))]
+    kinds: list[tuple[object, ...]] = []
+    soon = world.now + max(after // LOOKS, 1)
+    full = False
+    for seq in line:
+        kind = _kind(world.jobs[seq])
+        if kind in kinds:
+            continue
+        full = len(kinds) == KINDS
+        if full:
+            break
+        if _reserve(world, seq, order, scales):
+            begin_anew(world.whose(seq), None)
+            world.look_at, world.vain = world.now + after, False
+            return
+        kinds.append(kind)
+    for whose in [] if full else [whose for whose in world.clocks if in_time(whose)]:
+        begin_anew(whose, world.stirs)
+    times = [
+        clock.since + after
+        for whose, clock in world.clocks.items()
+        if clock.failed != world.stirs and world.now >= world.rests.get(whose, 0)
+    ]
+    world.vain = not times
+    world.look_at = max(min(times), soon) if times else world.now + after
+
+
+def _line(world: World, order: Mapping[int, float]) -> list[tuple[float, int, int]]:
+    """Those for whom nothing is reserved, and whom no limit holds back, by (level, turn)."""
+    return sorted(
+        (level, world.turn(world.jobs[seq]), seq)
+        for seq, level in order.items()
+        if seq not in world.reserved and under_caps(world, world.jobs[seq], needed(world.jobs[seq]))
+    )
+
+
+def _look_for_first(world: World, order: Mapping[int, float], after: int) -> None:
+    """As an older version did: find the first in line, and reserve for it if it has been first for
+    so long without holding more than it ever did then. In vain, it is tried again after as long; by
+    a version without filling, each time."""
     while True:
-        line = [
-            (level, world.turn(world.jobs[seq]), seq)
-            for seq, level in order.items()
-            if seq not in world.reserved
-            and under_caps(world, world.jobs[seq], needed(world.jobs[seq]))
-        ]
+        line = _line(world, order)
         if not line:
             world.first = None
             return
-        line.sort()
         first = line[0][2]
         held = len(world.tasks_of(world.jobs[first]))
         if first != world.first or held > world.first_held:
@@ -329,9 +439,9 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
         if world.now - world.first_since < after:
             return
         if not world.filling:
-            if not _reserve(world, first, order):
+            if not _reserve(world, first, order, {}):
                 return
-        elif not world.is_resting(first) and _reserve(world, first, order):
+        elif _reserve(world, first, order, {}):
             pass
         elif _reserve_behind(world, [seq for *_, seq in line], order):
             world.first = None  # begins anew
@@ -343,13 +453,12 @@ def look(world: World, order: Mapping[int, float], after: int | None) -> None:
 def _reserve_behind(world: World, line: list[int], order: Mapping[int, float]) -> bool:
     """Reserve for the first one behind the first in line for whom there are machines. Of those that
     are alike one is asked, and of so many kinds."""
-    able = [seq for seq in line if not world.is_resting(seq)]
-    kinds = [_kind(world.jobs[seq]) for seq in able[:1] if seq == line[0]]
-    for seq in able:
+    kinds = [_kind(world.jobs[line[0]])]
+    for seq in line:
         kind = _kind(world.jobs[seq])
         if kind in kinds:
             continue
-        if _reserve(world, seq, order):
+        if _reserve(world, seq, order, {}):
             return True
         if len(kinds) == KINDS:
             return False
@@ -357,8 +466,14 @@ def _reserve_behind(world: World, line: list[int], order: Mapping[int, float]) -
     return False
 
 
-def _reserve(world: World, seq: int, order: Mapping[int, float], anew: bool = True) -> bool:
-    made = choose(world, world.jobs[seq], order)
+def _reserve(
+    world: World,
+    seq: int,
+    order: Mapping[int, float],
+    scales: Mapping[int, float],
+    anew: bool = True,
+) -> bool:
+    made = choose(world, world.jobs[seq], order, scales)
     if made is not None:
         world.reserved[seq] = made
         world.kept.pop(seq, None)
@@ -367,8 +482,12 @@ def _reserve(world: World, seq: int, order: Mapping[int, float], anew: bool = Tr
 
 
 def _stands(job: PlainJob, machine: PlainMachine, world: World) -> bool:
+    """May the machine be reserved for the job? Not one that it declines as long as it waits for
+    what it prefers."""
+    tired = world.hold_for is None or world.now >= job.since + job.patience
     return (
         machine.state is MachineState.UP
         and may_use(job, machine)
         and holds_empty(world, job, machine) > 0
+        and (tired or preferred(job, machine))
     )

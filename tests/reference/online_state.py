@@ -100,6 +100,15 @@ class Lease:
     tasks: int
 
 
+@dataclass
+class Clock:
+    """A tenant waits since then, or has not held more than `best` at a launch since."""
+
+    since: int
+    best: int = 0
+    failed: int | None = None  # the world's `stirs` when nothing could be reserved
+
+
 @dataclass(frozen=True)
 class Told:
     """The advice on a job on some machines."""
@@ -132,6 +141,9 @@ class World:
     longest: int = 0  # run of a task, lately
     leases: dict[int, Lease] = field(default_factory=dict)  # of jobs
     rests: dict[str | int, int] = field(default_factory=dict)  # until when, by tenant
+    clocks: dict[str | int, Clock] = field(default_factory=dict)  # of tenants who wait
+    look_at: float = UNLIMITED  # when it is looked next for whom to reserve
+    stirs: int = 0  # how often something changed by which something could be reserved
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0
@@ -161,6 +173,11 @@ class World:
     def over(self, job: PlainJob) -> bool:
         """Is it over? Then it is forgotten, and its name is free again."""
         return job.waiting == 0 and not self.tasks_of(job)
+
+    def stir(self) -> None:
+        """Something could be reserved now where nothing could before."""
+        self.vain = False
+        self.stirs += 1
 
     def whose(self, job: int) -> str | int:
         """The job's tenant, or the job itself where it has none."""

@@ -14,7 +14,7 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TenantChanged
-from fairlead.scheduling.kernels.change.reservations import KINDS
+from fairlead.scheduling.kernels.change.in_line import KINDS
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
 from tests.reference import online_line

@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reserve-after",
         metavar="TIME",
-        help=f"how long a job is first in line before machines are kept for it (60s; or {NEVER})",
+        help=f"how long a tenant waits with no more before machines are kept (60s; or {NEVER})",
     )
     parser.add_argument(
         "--reserve-for",

@@ -10,8 +10,8 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 
 @kernel
 def wake(s: Handle) -> int:
-    """The next such moment: somebody's patience ends, the first in line has waited for long enough
-    to have machines reserved, or a lease or a rest ends. NEVER where there is none."""
+    """The next such moment: somebody's patience ends, it is to be looked for whom machines are
+    reserved, or a lease or a rest ends. NEVER where there is none."""
     w = s.header[0]
     time = next_lapse(s)
     if w.soonest != NEVER:
@@ -23,7 +23,10 @@ def wake(s: Handle) -> int:
                 moment = job.since + job.patience
                 if moment > w.now:
                     time = min(time, moment)
-    if w.reserve_after != NEVER and w.first != NONE and not w.hopeless:
+    if w.reserve_for != NEVER:
+        if w.active > 0 and not w.hopeless and w.look_at > w.now:
+            time = min(time, w.look_at)
+    elif w.reserve_after != NEVER and w.first != NONE and not w.hopeless:
         moment = w.first_since + w.reserve_after
         if moment > w.now:
             time = min(time, moment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlead.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.clocks import comes_forward
 from fairlead.scheduling.kernels.change.counts import (
     LAUNCHED,
     freshen,
@@ -12,12 +13,12 @@ from fairlead.scheduling.kernels.change.counts import (
     update_job,
     use,
 )
+from fairlead.scheduling.kernels.change.in_line import look, reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.leases import end_lease, lapse, unreserve
-from fairlead.scheduling.kernels.change.reservations import reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, write_decision
 from fairlead.scheduling.kernels.room.permission import has_terms, known_useless
 from fairlead.scheduling.kernels.room.places import drop_near
@@ -64,6 +65,7 @@ def launch(s: Handle, j: int, m: int, tasks: int) -> None:
         drop_near(s, m)
     link(s, t, m)
     hold(s, j, job.held + 1, job.unit)
+    forward = w.reserve_for == NEVER or comes_forward(s, j)
     if job.total != UNLIMITED:
         job.waiting -= 1
     job.launches += 1
@@ -77,7 +79,7 @@ def launch(s: Handle, j: int, m: int, tasks: int) -> None:
     if tasks >= job.leased_tasks:
         job.leased = w.now  # what was held so far was not in vain
     update_job(s, j)
-    if machine.reserved == j and not machine.pledged:
+    if machine.reserved == j and not machine.pledged and (forward or tasks > 1 or machine.kept):
         end_lease(s, j, True)
         unreserve(s, j)
     retry_after_launch(s, j, m)
@@ -145,4 +147,7 @@ def finish(s: Handle) -> None:
     w.dirty = 0
     w.heap = -1
     w.deciding = 0
-    reserve_for_first(s)
+    if w.reserve_for == NEVER:
+        reserve_for_first(s)
+    else:
+        look(s)

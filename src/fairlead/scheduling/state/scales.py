@@ -174,7 +174,7 @@ class Scaler:
         one = holds if self._whole else self.whole_ones(demand, spread, kinds)
         usable: Bools = np.asarray(((having > 0) & (one >= 1)).any(axis=1))
         if self.policy is None:
-            return Scaled(usable.astype(float), np.zeros(jobs, np.int64), usable)
+            return Scaled(usable.astype(float), usable.astype(np.int64), usable)
         scale = np.zeros(jobs)
         # A job that no machine can run waits, whatever the policy would say of it.
         able = np.flatnonzero(usable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.clocks import begin_clock, end_clock
 from fairlead.scheduling.kernels.change.grown import mark_only_room_grew
 from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
 from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
@@ -143,6 +144,8 @@ def update_job(s: Handle, j: int) -> None:
         job.fresh = 1
         _enter(s, j)
         set_active(s, j, True)
+        if s.tenant[job.tenant].jobs == 1:
+            begin_clock(s, int64(job.tenant))
         if job.gang > 1:
             enlist(s, j)
         if job.likes:
@@ -150,6 +153,8 @@ def update_job(s: Handle, j: int) -> None:
     elif job.active and not active:
         _leave(s, j)
         set_active(s, j, False)
+        if s.tenant[job.tenant].jobs == 0:
+            end_clock(s, int64(job.tenant))
         if job.gang > 1:
             delist(s, j)
         if job.reserved > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import kernel
+from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, freshen, update_job
 from fairlead.scheduling.kernels.change.leases import end_lease, find_rest
 from fairlead.scheduling.kernels.change.machine_events import stop
@@ -86,6 +87,7 @@ def weigh(s: Handle, t: int, weight: float, low: float) -> None:
         w.relook = 1
         forget_levels(s, t)
         lift_tenant(s, t)
+    stir(s)
     record(s, WEIGHED, tenant.seq)
 
 
@@ -121,6 +123,7 @@ def cap(s: Handle, t: int) -> None:
             # It may have been held back by the old limit.
         if job.used and job.active:
             freshen(s, j)
+    stir(s)
     record(s, LIMITED, tenant[t].seq)
     for r in range(s.limit.shape[1]):
         mix(s, s.limit[t, r])
@@ -148,6 +151,7 @@ def submit(s: Handle, j: int) -> None:
             s.runs[j, g] = 0
     begin_to_wait(s, j)
     update_job(s, j)
+    stir(s)
     record(s, SUBMITTED, job.seq)
     mix(s, job.total)
     for r in range(s.demand.shape[1]):
@@ -174,6 +178,7 @@ def grow(s: Handle, j: int, total: int) -> None:
     if idle and job.waiting > 0:
         begin_to_wait(s, j)
     freshen(s, j)
+    stir(s)
     record(s, GROWN, job.seq)
     mix(s, total)
 

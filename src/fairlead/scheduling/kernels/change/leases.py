@@ -11,6 +11,7 @@ docs/decisions/0317-reservations-end.md).
 from __future__ import annotations
 
 from fairlead.compiling import inner, small
+from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
@@ -67,6 +68,8 @@ def end_lease(s: Handle, j: int, in_vain: bool) -> None:
         return
     tenant = s.tenant[job.tenant]
     rests = w.now + RESTS * (w.now - job.leased)
+    if in_vain and rests > w.now:
+        w.look_at = w.now  # for others
     if in_vain and rests > max(tenant.rests, w.now):
         tenant.rests = rests
         tenant.vain_from = job.leased
@@ -116,7 +119,7 @@ def unreserve(s: Handle, j: int) -> None:
     job.reserved = 0
     s.tenant[job.tenant].kept -= job.kept
     job.kept = 0
-    w.hopeless = 0
+    stir(s)
     w.relook = 1
     if w.deciding:
         # What was found for a machine holds no more: others may come there now.
@@ -142,7 +145,8 @@ def lapse(s: Handle) -> None:
             if s.tenant[t].rests <= w.now:
                 s.tenant[t].rests = 0
         find_rest(s)
-        w.hopeless = 0
+        stir(s)
+        w.look_at = w.now
         w.relook = 1
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.counts import (
     RUNNING,
     STOPPING,
@@ -82,7 +83,7 @@ def join(s: Handle) -> int:
     replant(s, m)
     _count(s, m, 1)
     mark_room_grew(s, m)
-    w.hopeless = 0
+    stir(s)
     record(s, JOINED, m)
     for r in range(s.capacity.shape[1]):
         mix(s, s.capacity[m, r])
@@ -128,7 +129,7 @@ def bring_back(s: Handle, m: int) -> None:
     s.machine[m].state = UP
     replant(s, m)
     mark_room_grew(s, m)
-    s.header[0].hopeless = 0
+    stir(s)
     record(s, BACK, m)
 
 
@@ -177,6 +178,7 @@ def end(s: Handle, t: int, how: int) -> int:
     mix(s, task.number)
     if how in (LOST, STOPPED):
         _lose(s, t)
+        stir(s)
     else:
         remember_run(s, s.header[0].now - task.launched)
         release(s, t)

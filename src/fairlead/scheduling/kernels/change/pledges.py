@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlead.compiling import kernel
+from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
@@ -29,5 +30,5 @@ def release(s: Handle, m: int) -> None:
         machine.reserved = NONE
         machine.wanted = 0
         w.reservations -= 1
-        w.hopeless = 0
+        stir(s)
         mark_room_grew(s, m)

@@ -136,7 +136,7 @@ class State:
         lists = ("free_job", "free_tenant", "free_task", "free_node", "free_stake", "gangs")
         for name in (*lists, "root", "first"):
             header[name] = NONE
-        for name in ("reserve_after", "reserve_for", "lapse", "rest"):
+        for name in ("reserve_after", "reserve_for", "lapse", "rest", "look_at"):
             header[name] = NEVER
         header["picky"] = header["leveled"] = 1
         self._resize_nodes(4 * rows)

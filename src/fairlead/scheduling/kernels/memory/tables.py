@@ -156,6 +156,10 @@ TENANT = np.dtype(
         ("of_scale", np.float64),
         ("level", np.float64),
         ("known", np.int64),  # the header's `leveled` then
+        ("since", np.int64),  # its clock runs from here (`change.clocks`)
+        ("best", np.int64),  # the most that it held at a launch since, as `held`
+        ("left", np.int64),  # the decision after which it waited no more, NONE
+        ("failed", np.int64),  # the header's `stirs` when nothing could be reserved for it, NONE
         ("rests", np.int64),  # until then nothing is reserved or kept for its jobs; 0: it may be
         ("vain_from", np.int64),  # for what was held in vain from here on
         ("vain_to", np.int64),
@@ -168,7 +172,7 @@ BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
 for _name in ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond"):
     BLANK_TENANT[_name] = NONE
-for _name in ("leveled", "bounded", "past_bounded", "known"):
+for _name in ("leveled", "bounded", "past_bounded", "known", "left", "failed"):
     BLANK_TENANT[_name] = NONE  # nothing is kept yet
 
 TASK = np.dtype(
@@ -305,6 +309,8 @@ HEADER = np.dtype(
         ("longest", np.int64),  # run of a task that ended, lately
         ("lapse", np.int64),  # when the first lease ends, NEVER
         ("rest", np.int64),  # when the first tenant has rested, NEVER
+        ("look_at", np.int64),  # when it is looked next for whom machines are reserved, NEVER
+        ("stirs", np.int64),  # how often something changed by which some could be, ever
         ("first", np.int64),  # job seq that is first in line, NONE
         ("first_slot", np.int64),
         ("first_since", np.int64),
