@@ -35,7 +35,7 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 CPUS = 16
 TENANTS = ("a", "b", "c", "d")
-FOUND_OUT = {"lapse": 5, "end_lease": 0, "_has_old": 187}
+FOUND_OUT = {"lapse": 5, "end_lease": 0, "_has_old": 836}
 """Seeds of sequences that need these of the reference."""
 
 

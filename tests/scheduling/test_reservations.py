@@ -121,5 +121,5 @@ def test_a_reference_that_asks_nobody_behind_the_first_in_line_is_found_out(
 ) -> None:
     case = draw(NEXT_ASKED)
     assert failure(case) is None
-    monkeypatch.setattr(online_line, "_reserve_behind", lambda *_: False)
+    monkeypatch.setattr(online_line, "KINDS", 1)
     assert failure(case) is not None
