@@ -11,9 +11,9 @@ import numpy as np
 
 NONE = -1
 UNLIMITED = -1
+"""A job's `total` where it has no end; a tenant's `limit` where there is none."""
 ALONE = 2
 """`usable` of a job of which tasks could run, but never so many as start together."""
-"""A job's `total` where it has no end; a tenant's `limit` where there is none."""
 MANY = 1 << 60
 """How many tasks wait of a job without an end."""
 SHARE = 1 << 40
@@ -27,8 +27,7 @@ WORD = 64
 BLOCK = 8
 """Words of a set that lie together."""
 UPS, RESOURCES = 0, 1
-"""Rows: the set of the machines that take tasks; the first set of the first resource. The terms'
-sets are behind those."""
+"""Rows: the machines that take tasks; the first set of the first resource; then the terms' sets."""
 FREE = -1
 """The state of a task's slot that nothing uses; those of tasks are `TaskState`."""
 PIECES = 64
@@ -59,8 +58,7 @@ JOB = np.dtype(
     [
         ("used", np.int8),  # the slot holds a job
         ("spread", np.int8),
-        ("usable", np.int8),  # scale > 0, some machine that is not gone holds a task, and no limit
-        # is lower; ALONE where it holds of one task only
+        ("usable", np.int8),  # it could start on empty machines; ALONE: one task only
         ("active", np.int8),  # usable and something waits, of ALONE less than a gang
         ("cancelled", np.int8),
         ("patient", np.int8),  # waits for what it prefers
@@ -109,9 +107,8 @@ GANG_LIST = ("gang_next", "gang_before")
 
 BLANK_JOB = np.zeros(1, JOB)
 """A job that nothing was said of yet."""
-for _name in ("first_task", "queue_first", "queue_last", "leaf", "total", "whole", "beyond"):
-    BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
-for _name in GANG_LIST:
+_JOB = ("first_task", "queue_first", "queue_last", "leaf", "total", "whole", "beyond")
+for _name in _JOB + GANG_LIST:
     BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
 BLANK_JOB["gang"] = 1
 
@@ -142,8 +139,8 @@ TENANT = np.dtype(
         ("weights_low", np.float64),
         ("beside", np.float64),  # `weights` and `jobs`
         ("idle", np.float64),  # the share of what is held and not moving
-        ("levels", np.int64),  # of one without a parent: the header's `leveled` when some level
-        # below it changed last; what follows is kept for as long as none does
+        # Of one without a parent: the header's `leveled` when some level below changed last.
+        ("levels", np.int64),  # What follows is kept for as long as none does.
         ("nothing", np.float64),  # the level of a job that holds nothing
         ("leveled", np.int64),  # the header's, when that was computed
         ("asked", np.float64),  # the height of which `bound` was asked last: many jobs tie
@@ -170,10 +167,9 @@ TENANT = np.dtype(
 
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
-for _name in ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond"):
+_TENANT = ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond")
+for _name in (*_TENANT, "leveled", "bounded", "past_bounded", "known", "left", "failed"):
     BLANK_TENANT[_name] = NONE
-for _name in ("leveled", "bounded", "past_bounded", "known", "left", "failed"):
-    BLANK_TENANT[_name] = NONE  # nothing is kept yet
 
 TASK = np.dtype(
     [
@@ -217,8 +213,7 @@ STAKE = np.dtype(  # an entry of `search.stakes`; each number is a double and wh
         ("right", np.int32),
         ("parent", np.int32),
         ("rank", np.uint64),  # above those of lesser rank
-        # `amounts`, `weights`, `firsts`: the sums of itself and all below it; `most`: the largest
-        # `first`. What a walk by doubles reads is together.
+        # Plurals are sums of itself and all below; `most` is the largest `first` of these.
         *((name, np.float64) for name in ("key", "amount", "weight", "amounts", "weights")),
         *((name, np.float64) for name in ("key_low", "amount_low", "weight_low")),
         *((name, np.float64) for name in ("amounts_low", "weights_low")),
