@@ -52,6 +52,7 @@ def switched(reference: Decider, case: Case) -> Decider:
     world.leases.clear()
     world.rests.clear()
     world.first = None
+    world.look_at = 0
     world.filling = case.filling
     if case.placement != "price-guided":
         world.advice.clear()
@@ -131,6 +132,17 @@ def test_all_that_is_known_stays_and_the_first_core_is_untouched() -> None:
     assert new.now == 5
     assert new.handle(events.TaskFinished(6, "one", 0)) == [Launch("two", 0, "m1", 1)]
     assert core.digest() == before
+
+
+def test_who_waits_already_gets_machines_where_reservations_are_switched_on() -> None:
+    core = Core([Unit("cpu")], options=Options(reserve_after=None), checked=True)
+    core.apply(events.MachineJoined(0, Machine("m", {"cpu": 2})))
+    core.handle(events.JobSubmitted(0, Job("small", {"cpu": 1})))
+    core.handle(events.JobSubmitted(1, Job("large", {"cpu": 2})))
+    new = reconfigure(core, 2, "tsf", "best-fit", Options(reserve_after=SECOND))
+    new.decide()
+    new.handle(events.TimePassed(3 * SECOND))
+    assert new.state.machine["reserved"][0] == new.ids.jobs["large"]
 
 
 def test_the_same_change_gives_the_same_digest_also_of_a_core_that_was_loaded() -> None:

@@ -110,6 +110,7 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
     header["due"] = header["hopeless"] = 0
     header["first"] = NONE
     header["relook"] = 1
+    header["look_at"] = 0  # who waits already may have waited for long enough
 
 
 def _word(core: Core) -> int:
