@@ -33,6 +33,25 @@ FREE = -1
 PIECES = 64
 """A machine has at most so many devices: a task's are the bits of a word."""
 
+CACHE_LINE = 64
+"""Bytes that a processor reads at once."""
+
+
+def in_lines(fields: list[tuple[str, type]]) -> np.dtype[np.void]:
+    """The type of records of which each begins where a line does."""
+    packed = np.dtype(fields, align=True)
+    places = [packed.fields[name][1] for name, _ in fields]  # type: ignore[index]  # it has fields
+    return np.dtype(
+        {
+            "names": [name for name, _ in fields],
+            "formats": [kind for _, kind in fields],
+            "offsets": places,
+            "itemsize": -(-packed.itemsize // CACHE_LINE) * CACHE_LINE,
+        },
+        align=True,
+    )
+
+
 MACHINE = np.dtype(
     [
         ("state", np.int8),  # MachineState: 0 none, UP, DRAINING, GONE
@@ -112,33 +131,36 @@ for _name in _JOB + GANG_LIST:
     BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
 BLANK_JOB["gang"] = 1
 
-TENANT = np.dtype(
+TENANT = in_lines(
     [
+        # What a walk asks of each tenant that it comes to is in the first two lines.
         ("used", np.int8),
         ("single", np.int8),  # stands for one job that has no tenant
         ("capped", np.int8),  # it or one above it has a limit
         ("cut", np.int8),  # a limit kept some of its jobs from a machine that had room
+        ("tied", np.int8),  # who holds nothing may be just at `limit`
         ("parent", np.int32),
-        ("child", np.int32),  # its first child, by declaration
-        ("sibling", np.int32),  # its parent's next child
+        ("jobs", np.int32),  # active jobs, its own
+        ("children", np.int32),  # active children
+        ("stakes", np.int32),  # the root of what its active children hold
         ("root", np.int32),  # of the trie of its active jobs
         ("teams", np.int32),  # of the trie of its active children
         ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
-        ("stakes", np.int32),  # the root of what its active children hold
-        ("whole", np.int32),  # its own stakes at its parent, as a job's
-        ("beyond", np.int32),
-        ("jobs", np.int32),  # active jobs, its own
-        ("children", np.int32),  # active children
         ("kept", np.int32),  # how many machines its own jobs keep the room of
-        ("seq", np.int64),
-        ("held", np.int64),  # by all below it, in units of 1 / SHARE
-        ("moving", np.int64),  # by its active jobs and active children
+        ("limit", np.float64),  # the height of what is below it above which a walk goes nowhere
+        ("limited", np.int64),  # the header's `limits` then
         ("weight", np.float64),
-        ("weight_low", np.float64),  # what rounding took from it
-        ("weights", np.float64),  # of its active children, tenants only, in their order
-        ("weights_low", np.float64),
-        ("beside", np.float64),  # `weights` and `jobs`
         ("idle", np.float64),  # the share of what is held and not moving
+        ("beside", np.float64),  # `weights` and `jobs`
+        # What its children count, by height, is lines that end at stakes. The one that was asked
+        # of last is `firsts`, `amount`, and `steep` for each unit of height:
+        ("below", np.float64),  # from this sum on, without `firsts`
+        ("above", np.float64),  # to this one
+        ("firsts", np.float64),
+        ("amount", np.float64),
+        ("steep", np.float64),
+        ("low", np.float64),  # above this height
+        ("high", np.float64),  # and up to this one; 0: it is not known
         # Of one without a parent: the header's `leveled` when some level below changed last.
         ("levels", np.int64),  # What follows is kept for as long as none does.
         ("nothing", np.float64),  # the level of a job that holds nothing
@@ -146,13 +168,20 @@ TENANT = np.dtype(
         ("asked", np.float64),  # the height of which `bound` was asked last: many jobs tie
         ("bound", np.float64),
         ("bounded", np.int64),  # the header's `leveled` then
-        ("past", np.float64),  # a height found to be behind what was looked for, as `asked`
-        ("past_bound", np.float64),
-        ("past_bounded", np.int64),
         ("of_held", np.int64),  # the tasks and the scale of the job whose level was asked last
         ("of_scale", np.float64),
         ("level", np.float64),
         ("known", np.int64),  # the header's `leveled` then
+        ("child", np.int32),  # its first child, by declaration
+        ("sibling", np.int32),  # its parent's next child
+        ("whole", np.int32),  # its own stakes at its parent, as a job's
+        ("beyond", np.int32),
+        ("seq", np.int64),
+        ("held", np.int64),  # by all below it, in units of 1 / SHARE
+        ("moving", np.int64),  # by its active jobs and active children
+        ("weight_low", np.float64),  # what rounding took from it
+        ("weights", np.float64),  # of its active children, tenants only, in their order
+        ("weights_low", np.float64),
         ("since", np.int64),  # its clock runs from here (`change.clocks`)
         ("best", np.int64),  # the most that it held at a launch since, as `held`
         ("left", np.int64),  # the decision after which it waited no more, NONE
@@ -161,14 +190,13 @@ TENANT = np.dtype(
         ("vain_from", np.int64),  # for what was held in vain from here on
         ("vain_to", np.int64),
         ("vain_machines", np.int64),
-    ],
-    align=True,
+    ]
 )
 
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
 _TENANT = ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond")
-for _name in (*_TENANT, "leveled", "bounded", "past_bounded", "known", "left", "failed"):
+for _name in (*_TENANT, "leveled", "bounded", "known", "left", "failed"):
     BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
@@ -207,19 +235,20 @@ NODE = np.dtype(
     align=True,
 )
 
-STAKE = np.dtype(  # an entry of `search.stakes`; each number is a double and what is left of it
+STAKE = in_lines(  # an entry of `search.stakes`; each number is a double and what is left of it
     [
         ("left", np.int32),
         ("right", np.int32),
         ("parent", np.int32),
+        # `lower`: the amounts of itself and all to the left below it; `upper`: the weights of
+        # itself and all to the right. `amounts`, `weights`, `firsts`: the sums of itself and all
+        # below; `most`: the largest `first`. What a walk by doubles reads is together.
+        *((name, np.float64) for name in ("key", "lower", "upper", "weight", "amount")),
         ("rank", np.uint64),  # above those of lesser rank
-        # Plurals are sums of itself and all below; `most` is the largest `first` of these.
-        *((name, np.float64) for name in ("key", "amount", "weight", "amounts", "weights")),
-        *((name, np.float64) for name in ("key_low", "amount_low", "weight_low")),
-        *((name, np.float64) for name in ("amounts_low", "weights_low")),
+        *((name + "_low", np.float64) for name in ("key", "lower", "upper", "weight", "amount")),
+        *((name, np.float64) for name in ("amounts", "amounts_low", "weights", "weights_low")),
         *((name + low, np.float64) for name in ("first", "firsts", "most") for low in ("", "_low")),
-    ],
-    align=True,
+    ]
 )
 
 OUT = np.dtype(
@@ -249,7 +278,7 @@ LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's l
     align=True,
 )
 
-FRONT = np.dtype(  # a walk of `search` has no turn and no witness
+FRONT = np.dtype(  # a walk of `search` has no turn, and no witness but whether to ask of its key
     [
         ("key", np.float64),  # the least level below the node
         ("turn", np.int64),
@@ -299,6 +328,7 @@ HEADER = np.dtype(
         ("fifo", np.int64),  # all levels are 0
         ("filling", np.int64),  # tenants are filled (Options)
         ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
+        ("limits", np.int64),  # how often walks had another bound, ever
         ("reserve_after", np.int64),  # NEVER: off
         ("reserve_for", np.int64),  # the least of a lease; NEVER: there are none
         ("longest", np.int64),  # run of a task that ended, lately
