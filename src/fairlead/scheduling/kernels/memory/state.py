@@ -19,11 +19,11 @@ from numba.experimental import structref
 from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.memory.briefs import briefs_of
 from fairlead.scheduling.kernels.memory.codes import Full
+from fairlead.scheduling.kernels.memory.lines import CACHE_LINE
 from fairlead.scheduling.kernels.memory.records import RecordType, define_boxing, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (
     BLOCK,
-    CACHE_LINE,
     FLOATS,
     GRADES,
     INTS,

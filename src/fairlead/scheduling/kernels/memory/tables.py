@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.memory.header import HEADER
+from fairlead.scheduling.kernels.memory.lines import in_lines
+
 NONE = -1
 UNLIMITED = -1
 """A job's `total` where it has no end; a tenant's `limit` where there is none."""
@@ -32,25 +35,6 @@ FREE = -1
 """The state of a task's slot that nothing uses; those of tasks are `TaskState`."""
 PIECES = 64
 """A machine has at most so many devices: a task's are the bits of a word."""
-
-CACHE_LINE = 64
-"""Bytes that a processor reads at once."""
-
-
-def in_lines(fields: list[tuple[str, type]]) -> np.dtype[np.void]:
-    """The type of records of which each begins where a line does."""
-    packed = np.dtype(fields, align=True)
-    places = [packed.fields[name][1] for name, _ in fields]  # type: ignore[index]  # it has fields
-    return np.dtype(
-        {
-            "names": [name for name, _ in fields],
-            "formats": [kind for _, kind in fields],
-            "offsets": places,
-            "itemsize": -(-packed.itemsize // CACHE_LINE) * CACHE_LINE,
-        },
-        align=True,
-    )
-
 
 MACHINE = np.dtype(
     [
@@ -285,76 +269,6 @@ FRONT = np.dtype(  # a walk of `search` has no turn, and no witness but whether 
         ("node", np.int32),
         ("tenant", np.int32),  # whose trie it is in, or NONE; of a line: whose it is
         ("witness", np.int32),  # the place in `near` of a machine that held it
-    ],
-    align=True,
-)
-
-HEADER = np.dtype(
-    [
-        ("now", np.int64),
-        ("trail", np.uint64),  # what happened so far, mixed
-        ("full", np.int64),
-        ("decided", np.int64),  # decisions asked for so far
-        ("machines", np.int64),  # slots in use
-        ("jobs", np.int64),
-        ("tenants", np.int64),
-        ("tasks", np.int64),
-        ("nodes", np.int64),
-        ("stakes", np.int64),
-        ("free_job", np.int64),  # head of the list of slots to use again
-        ("free_tenant", np.int64),
-        ("free_task", np.int64),
-        ("free_node", np.int64),
-        ("free_stake", np.int64),
-        ("present", np.int64),  # machines that are not gone
-        ("job_seq", np.int64),  # the next
-        ("turns", np.int64),  # the next
-        ("tenant_seq", np.int64),
-        ("root", np.int64),  # of the trie of tenants without a parent
-        ("active", np.int64),  # how many jobs are
-        ("dirty", np.int64),  # how many machines are in `dirty`
-        ("deciding", np.int64),  # a decision was left for a larger table
-        ("heap", np.int64),  # how many nodes are still to be looked at; -1: all
-        ("near", np.int64),  # how many machines are in `near`
-        ("growing", np.int64),  # of these, where somebody may still be placed
-        ("asked", np.int64),  # sets that are asked for
-        ("owned", np.int64),  # those whose room grew where only one job may be placed
-        ("unset", np.int64),  # how many machines are in `unset`
-        ("begun", np.int64),  # searches over them, ever
-        ("reshaped", np.int64),  # some trie got another shape since
-        ("out", np.int64),
-        ("alarms", np.int64),
-        ("fell", np.int64),  # some level fell since the heap was made
-        ("fifo", np.int64),  # all levels are 0
-        ("filling", np.int64),  # tenants are filled (Options)
-        ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
-        ("limits", np.int64),  # how often walks had another bound, ever
-        ("reserve_after", np.int64),  # NEVER: off
-        ("reserve_for", np.int64),  # the least of a lease; NEVER: there are none
-        ("longest", np.int64),  # run of a task that ended, lately
-        ("lapse", np.int64),  # when the first lease ends, NEVER
-        ("rest", np.int64),  # when the first tenant has rested, NEVER
-        ("look_at", np.int64),  # when it is looked next for whom machines are reserved, NEVER
-        ("stirs", np.int64),  # how often something changed by which some could be, ever
-        ("first", np.int64),  # job seq that is first in line, NONE
-        ("first_slot", np.int64),
-        ("first_since", np.int64),
-        ("first_held", np.int64),  # the most that it held since
-        ("relook", np.int64),  # another job may be first in line
-        ("told", np.int64),  # some job told how long its tasks take
-        ("hopeless", np.int64),  # nothing could be reserved, and nothing changed since: no alarm
-        ("reservations", np.int64),  # machines that are reserved
-        ("due", np.int64),  # jobs whose reservation is made anew
-        ("gangs", np.int64),  # the first in the list of active gangs, NONE
-        ("changed", np.int64),  # how many machines are
-        ("picky", np.int64),  # the rule's scores matter (first fit: 0)
-        ("tight", np.int64),  # the rule is tight (placement.registry.Placement)
-        ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
-        ("choices", np.int64),  # how many they are
-        ("sorted", np.int64),  # they are a heap; else only the first and second are the least
-        ("groups", np.int64),  # of machines, in advice; 0: no advice
-        ("launched", np.int64),  # tasks, ever
-        ("soonest", np.int64),  # when the next alarm rings, NEVER
     ],
     align=True,
 )
