@@ -70,6 +70,7 @@ RETIRED = (
     "stack",
     *("whole.mark", "machine.mark", "tenant.effective", "tenant.offset", "tenant.rate", "node.seq"),
     *("whole.floors", "tenant.floor", "tenant.least"),
+    *("tenant.past", "tenant.past_bound", "tenant.past_bounded"),
 )
 """Arrays and fields that older versions wrote and nothing reads any more."""
 
@@ -184,8 +185,8 @@ def load(data: bytes, core: Core | None = None) -> Core:
             state.machine["wanted"] = are_reserved(state)  # whole machines, before
         if "job.gang_next" not in columns:
             _list_gangs(state)
-        if "node.team" not in columns or "tenant.levels" not in columns:
-            plant(state.handle)  # an older version had one trie of all tenants, and no stakes
+        if "stake.lower" not in columns:
+            plant(state.handle)  # an older version had one trie of all tenants, or other stakes
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error
     return core

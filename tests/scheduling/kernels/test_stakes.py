@@ -14,7 +14,8 @@ from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.search.stakes import (
     free_stake,
     insert_stake,
-    nearly_stood,
+    line_at,
+    line_of,
     new_stake,
     rank_of,
     remove_stake,
@@ -45,7 +46,18 @@ def _take(s: Handle, root: int, n: int) -> int:
 @kernel
 def _ask(s: Handle, root: int, y: float) -> tuple[float, float, float]:
     high, low = stood(s, root, y, 0.0)
-    return high, low, nearly_stood(s, root, y)
+    _, _, amount, steep = line_at(s, root, y)
+    return high, low, amount + steep * y
+
+
+@kernel
+def _line_at(s: Handle, root: int, y: float) -> tuple[float, float, float, float]:
+    return line_at(s, root, y)
+
+
+@kernel
+def _line_of(s: Handle, root: int, total: float) -> tuple[float, float, float, float]:
+    return line_of(s, root, total)
 
 
 class Standing:
@@ -68,7 +80,8 @@ class Standing:
 
     def shape(self) -> list[tuple[float, ...]]:
         """All entries with their sums, from the top down."""
-        names = ("rank", "key", "amounts", "amounts_low", "weights", "firsts", "most")
+        sums = ("lower", "upper", "amounts", "amounts_low", "weights", "firsts", "most")
+        names = ("rank", "key", *sums)
         return [tuple(self.state.stake[n][name].item() for name in names) for n in self._nodes()]
 
     def _nodes(self) -> list[int]:
@@ -116,6 +129,32 @@ def test_at_any_height_the_lesser_of_both_is_added_up(seed: int) -> None:
         )
         assert abs(Fraction(high) + Fraction(low) - exactly) <= exactly / 2**90
         assert nearly == pytest.approx(float(exactly), rel=2.0**-40)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_line_is_found_by_a_height_and_by_what_is_stood_there(seed: int) -> None:
+    random, standing = Random(seed), Standing()
+    for owner in range([0, 1, 5, 200][seed]):
+        key, weight = random.choice([random.random(), 1 / 3]), random.choice([1.0, 1e-3, 1e3])
+        standing.add(owner, (key, key * weight, weight))
+
+    def sum_at(y: float) -> float:
+        each = standing.there.values()
+        return float(sum(min(Fraction(a), Fraction(w) * Fraction(y)) for _, a, w in each))
+
+    keys = sorted({key for key, _, _ in standing.there.values()})
+    for _ in range(100):
+        y = random.choice([0.0, random.random(), *keys])
+        low, high, amount, steep = _line_at(standing.state.handle, standing.root, y)
+        assert low == max((key for key in keys if key < y), default=-1.0)
+        assert high == min((key for key in keys if key >= y), default=np.inf)
+        middle = (max(low, 0.0) + min(high, 2.0)) / 2
+        assert amount + steep * middle == pytest.approx(sum_at(middle), rel=2.0**-40)
+        total = sum_at(middle)
+        if steep > 0:
+            line = _line_of(standing.state.handle, standing.root, total)
+            assert line == (low, high, amount, steep)
+        assert _line_of(standing.state.handle, standing.root, total * 1e9 + 1)[1] == np.inf
 
 
 def test_the_same_entries_have_one_shape_whatever_came_before() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.search.filling import STRICT
+from fairlead.scheduling.kernels.search.levels import UNDER
 from fairlead.scheduling.state.rows import jobs_kept, tenant_slots
 
 NEAR = Fraction(1, 2**90)
@@ -119,6 +120,7 @@ def stakes(state: State) -> Iterator[str]:
         if len(entries) != len(whole) + len(beyond):
             yield f"tenant {t} has {len(entries)} stakes, not {len(whole) + len(beyond)}"
             continue
+        yield from _line(state, t, some)
         yield from _order(state, entries)
         if not entries:
             continue
@@ -154,10 +156,22 @@ def _kept(state: State, children: Children) -> Iterator[str]:
             share = Fraction(int(tenant[t]["of_held"])) / Fraction(float(tenant[t]["of_scale"]))
             if not rounds_to(level(t, share), float(tenant[t]["level"])):
                 yield f"tenant {t} keeps a level of {tenant[t]['level']} for a share of {share}"
-        for names in (("asked", "bound", "bounded"), ("past", "past_bound", "past_bounded")):
-            asked, bound, bounded = (tenant[t][name].item() for name in names)
-            if bounded >= since and bound > level(t, Fraction(asked)):
-                yield f"tenant {t} keeps a bound of {bound}, which is above a level"
+        asked, bound = (tenant[t][name].item() for name in ("asked", "bound"))
+        if tenant[t]["bounded"] >= since and bound > level(t, Fraction(asked)):
+            yield f"tenant {t} keeps a bound of {bound}, which is above a level"
+
+
+def _line(state: State, t: int, children: list[Child]) -> Iterator[str]:
+    """The line that a tenant keeps is what its children count between its two heights."""
+    tenant = state.tenant[t]
+    low, high = max(float(tenant["low"]), 0.0), float(tenant["high"])
+    if high <= 0.0:
+        return
+    for y in (low, min(high, low + 1.0)):
+        exactly = sum((each.at(Fraction(y)) for each in children), Fraction(0))
+        said = float(tenant["firsts"] + (tenant["amount"] + tenant["steep"] * y))
+        if abs(Fraction(said) - exactly) > exactly * (1 - Fraction(UNDER)):
+            yield f"tenant {t} keeps {said} as what its children count at {y}: {float(exactly)}"
 
 
 def _walk(state: State, root: int) -> list[int]:
@@ -191,3 +205,11 @@ def _order(state: State, entries: list[int]) -> Iterator[str]:
                 continue
             if stake[below]["parent"] != n or stake[below]["rank"] > stake[n]["rank"]:
                 yield f"stake {below} does not belong below stake {n}"
+        for side, name, own, of in (
+            ("left", "lower", "amount", "amounts"),
+            ("right", "upper", "weight", "weights"),
+        ):
+            below = int(stake[n][side])
+            exactly = long(stake[n], own) + (long(stake[below], of) if below != NONE else 0)
+            if abs(long(stake[n], name) - exactly) > NEAR * exactly:
+                yield f"stake {n} has {float(exactly)} as {name}, not {stake[n][name]}"

@@ -84,7 +84,6 @@ def plant(s: Handle) -> None:
         tenant.levels = w.leveled
         tenant.leveled = NONE  # nothing is kept, of whatever version it was
         tenant.bounded = NONE
-        tenant.past_bounded = NONE
         tenant.known = NONE
         settle(s, t)
     stake_all(s)

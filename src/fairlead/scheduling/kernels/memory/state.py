@@ -19,6 +19,7 @@ from numba.experimental import structref
 from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.memory.briefs import briefs_of
 from fairlead.scheduling.kernels.memory.codes import Full
+from fairlead.scheduling.kernels.memory.lines import CACHE_LINE
 from fairlead.scheduling.kernels.memory.records import RecordType, define_boxing, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (
@@ -45,8 +46,6 @@ Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 int64: Any = np.int64
 """To mypy, what it makes may stand where an int is wanted, as it may in a kernel."""
-LINE = 64
-"""Bytes of a line of the processor's cache."""
 Records = Any
 """An array of records: the type checker does not see their fields."""
 
@@ -93,8 +92,8 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """An array of zeros that begins where a line of the processor's cache does: a node is one
     line, and what is read at random is read by lines."""
     size = prod(shape) * dtype.itemsize
-    room = np.zeros(size + LINE, np.uint8)
-    first = -room.ctypes.data % LINE
+    room = np.zeros(size + CACHE_LINE, np.uint8)
+    first = -room.ctypes.data % CACHE_LINE
     return room[first : first + size].view(dtype).reshape(shape)
 
 

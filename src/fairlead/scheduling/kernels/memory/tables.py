@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.memory.header import HEADER
+from fairlead.scheduling.kernels.memory.lines import in_lines
+
 NONE = -1
 UNLIMITED = -1
 """A job's `total` where it has no end; a tenant's `limit` where there is none."""
@@ -112,33 +115,36 @@ for _name in _JOB + GANG_LIST:
     BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
 BLANK_JOB["gang"] = 1
 
-TENANT = np.dtype(
+TENANT = in_lines(
     [
+        # What a walk asks of each tenant that it comes to is in the first two lines.
         ("used", np.int8),
         ("single", np.int8),  # stands for one job that has no tenant
         ("capped", np.int8),  # it or one above it has a limit
         ("cut", np.int8),  # a limit kept some of its jobs from a machine that had room
+        ("tied", np.int8),  # who holds nothing may be just at `limit`
         ("parent", np.int32),
-        ("child", np.int32),  # its first child, by declaration
-        ("sibling", np.int32),  # its parent's next child
+        ("jobs", np.int32),  # active jobs, its own
+        ("children", np.int32),  # active children
+        ("stakes", np.int32),  # the root of what its active children hold
         ("root", np.int32),  # of the trie of its active jobs
         ("teams", np.int32),  # of the trie of its active children
         ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
-        ("stakes", np.int32),  # the root of what its active children hold
-        ("whole", np.int32),  # its own stakes at its parent, as a job's
-        ("beyond", np.int32),
-        ("jobs", np.int32),  # active jobs, its own
-        ("children", np.int32),  # active children
         ("kept", np.int32),  # how many machines its own jobs keep the room of
-        ("seq", np.int64),
-        ("held", np.int64),  # by all below it, in units of 1 / SHARE
-        ("moving", np.int64),  # by its active jobs and active children
+        ("limit", np.float64),  # the height of what is below it above which a walk goes nowhere
+        ("limited", np.int64),  # the header's `limits` then
         ("weight", np.float64),
-        ("weight_low", np.float64),  # what rounding took from it
-        ("weights", np.float64),  # of its active children, tenants only, in their order
-        ("weights_low", np.float64),
-        ("beside", np.float64),  # `weights` and `jobs`
         ("idle", np.float64),  # the share of what is held and not moving
+        ("beside", np.float64),  # `weights` and `jobs`
+        # What its children count, by height, is lines that end at stakes. The one that was asked
+        # of last is `firsts`, `amount`, and `steep` for each unit of height:
+        ("below", np.float64),  # from this sum on, without `firsts`
+        ("above", np.float64),  # to this one
+        ("firsts", np.float64),
+        ("amount", np.float64),
+        ("steep", np.float64),
+        ("low", np.float64),  # above this height
+        ("high", np.float64),  # and up to this one; 0: it is not known
         # Of one without a parent: the header's `leveled` when some level below changed last.
         ("levels", np.int64),  # What follows is kept for as long as none does.
         ("nothing", np.float64),  # the level of a job that holds nothing
@@ -146,13 +152,20 @@ TENANT = np.dtype(
         ("asked", np.float64),  # the height of which `bound` was asked last: many jobs tie
         ("bound", np.float64),
         ("bounded", np.int64),  # the header's `leveled` then
-        ("past", np.float64),  # a height found to be behind what was looked for, as `asked`
-        ("past_bound", np.float64),
-        ("past_bounded", np.int64),
         ("of_held", np.int64),  # the tasks and the scale of the job whose level was asked last
         ("of_scale", np.float64),
         ("level", np.float64),
         ("known", np.int64),  # the header's `leveled` then
+        ("child", np.int32),  # its first child, by declaration
+        ("sibling", np.int32),  # its parent's next child
+        ("whole", np.int32),  # its own stakes at its parent, as a job's
+        ("beyond", np.int32),
+        ("seq", np.int64),
+        ("held", np.int64),  # by all below it, in units of 1 / SHARE
+        ("moving", np.int64),  # by its active jobs and active children
+        ("weight_low", np.float64),  # what rounding took from it
+        ("weights", np.float64),  # of its active children, tenants only, in their order
+        ("weights_low", np.float64),
         ("since", np.int64),  # its clock runs from here (`change.clocks`)
         ("best", np.int64),  # the most that it held at a launch since, as `held`
         ("left", np.int64),  # the decision after which it waited no more, NONE
@@ -161,14 +174,13 @@ TENANT = np.dtype(
         ("vain_from", np.int64),  # for what was held in vain from here on
         ("vain_to", np.int64),
         ("vain_machines", np.int64),
-    ],
-    align=True,
+    ]
 )
 
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
 _TENANT = ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond")
-for _name in (*_TENANT, "leveled", "bounded", "past_bounded", "known", "left", "failed"):
+for _name in (*_TENANT, "leveled", "bounded", "known", "left", "failed"):
     BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
@@ -207,19 +219,20 @@ NODE = np.dtype(
     align=True,
 )
 
-STAKE = np.dtype(  # an entry of `search.stakes`; each number is a double and what is left of it
+STAKE = in_lines(  # an entry of `search.stakes`; each number is a double and what is left of it
     [
         ("left", np.int32),
         ("right", np.int32),
         ("parent", np.int32),
+        # `lower`: the amounts of itself and all to the left below it; `upper`: the weights of
+        # itself and all to the right. `amounts`, `weights`, `firsts`: the sums of itself and all
+        # below; `most`: the largest `first`. What a walk by doubles reads is together.
+        *((name, np.float64) for name in ("key", "lower", "upper", "weight", "amount")),
         ("rank", np.uint64),  # above those of lesser rank
-        # Plurals are sums of itself and all below; `most` is the largest `first` of these.
-        *((name, np.float64) for name in ("key", "amount", "weight", "amounts", "weights")),
-        *((name, np.float64) for name in ("key_low", "amount_low", "weight_low")),
-        *((name, np.float64) for name in ("amounts_low", "weights_low")),
+        *((name + "_low", np.float64) for name in ("key", "lower", "upper", "weight", "amount")),
+        *((name, np.float64) for name in ("amounts", "amounts_low", "weights", "weights_low")),
         *((name + low, np.float64) for name in ("first", "firsts", "most") for low in ("", "_low")),
-    ],
-    align=True,
+    ]
 )
 
 OUT = np.dtype(
@@ -249,82 +262,13 @@ LINE = np.dtype(  # of a node of a tenant's trie, as it stands in the tenant's l
     align=True,
 )
 
-FRONT = np.dtype(  # a walk of `search` has no turn and no witness
+FRONT = np.dtype(  # a walk of `search` has no turn, and no witness but whether to ask of its key
     [
         ("key", np.float64),  # the least level below the node
         ("turn", np.int64),
         ("node", np.int32),
         ("tenant", np.int32),  # whose trie it is in, or NONE; of a line: whose it is
         ("witness", np.int32),  # the place in `near` of a machine that held it
-    ],
-    align=True,
-)
-
-HEADER = np.dtype(
-    [
-        ("now", np.int64),
-        ("trail", np.uint64),  # what happened so far, mixed
-        ("full", np.int64),
-        ("decided", np.int64),  # decisions asked for so far
-        ("machines", np.int64),  # slots in use
-        ("jobs", np.int64),
-        ("tenants", np.int64),
-        ("tasks", np.int64),
-        ("nodes", np.int64),
-        ("stakes", np.int64),
-        ("free_job", np.int64),  # head of the list of slots to use again
-        ("free_tenant", np.int64),
-        ("free_task", np.int64),
-        ("free_node", np.int64),
-        ("free_stake", np.int64),
-        ("present", np.int64),  # machines that are not gone
-        ("job_seq", np.int64),  # the next
-        ("turns", np.int64),  # the next
-        ("tenant_seq", np.int64),
-        ("root", np.int64),  # of the trie of tenants without a parent
-        ("active", np.int64),  # how many jobs are
-        ("dirty", np.int64),  # how many machines are in `dirty`
-        ("deciding", np.int64),  # a decision was left for a larger table
-        ("heap", np.int64),  # how many nodes are still to be looked at; -1: all
-        ("near", np.int64),  # how many machines are in `near`
-        ("growing", np.int64),  # of these, where somebody may still be placed
-        ("asked", np.int64),  # sets that are asked for
-        ("owned", np.int64),  # those whose room grew where only one job may be placed
-        ("unset", np.int64),  # how many machines are in `unset`
-        ("begun", np.int64),  # searches over them, ever
-        ("reshaped", np.int64),  # some trie got another shape since
-        ("out", np.int64),
-        ("alarms", np.int64),
-        ("fell", np.int64),  # some level fell since the heap was made
-        ("fifo", np.int64),  # all levels are 0
-        ("filling", np.int64),  # tenants are filled (Options)
-        ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
-        ("reserve_after", np.int64),  # NEVER: off
-        ("reserve_for", np.int64),  # the least of a lease; NEVER: there are none
-        ("longest", np.int64),  # run of a task that ended, lately
-        ("lapse", np.int64),  # when the first lease ends, NEVER
-        ("rest", np.int64),  # when the first tenant has rested, NEVER
-        ("look_at", np.int64),  # when it is looked next for whom machines are reserved, NEVER
-        ("stirs", np.int64),  # how often something changed by which some could be, ever
-        ("first", np.int64),  # job seq that is first in line, NONE
-        ("first_slot", np.int64),
-        ("first_since", np.int64),
-        ("first_held", np.int64),  # the most that it held since
-        ("relook", np.int64),  # another job may be first in line
-        ("told", np.int64),  # some job told how long its tasks take
-        ("hopeless", np.int64),  # nothing could be reserved, and nothing changed since: no alarm
-        ("reservations", np.int64),  # machines that are reserved
-        ("due", np.int64),  # jobs whose reservation is made anew
-        ("gangs", np.int64),  # the first in the list of active gangs, NONE
-        ("changed", np.int64),  # how many machines are
-        ("picky", np.int64),  # the rule's scores matter (first fit: 0)
-        ("tight", np.int64),  # the rule is tight (placement.registry.Placement)
-        ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
-        ("choices", np.int64),  # how many they are
-        ("sorted", np.int64),  # they are a heap; else only the first and second are the least
-        ("groups", np.int64),  # of machines, in advice; 0: no advice
-        ("launched", np.int64),  # tasks, ever
-        ("soonest", np.int64),  # when the next alarm rings, NEVER
     ],
     align=True,
 )

@@ -34,7 +34,10 @@ it needs no balancing. What is found never depends on a signature, only how fast
   - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
 A tenant's key is at most what it is among its siblings, by doubles; on the way up from a key to a
 level (`levels.at_least`) each tenant has its say (`filling`, over its `stakes`), so that what
-changes at one of them moves one leaf, and none below. A job's level is exact, and ties go by turn.
+changes at one of them moves one leaf, and none below. A walk on one machine goes the other way:
+from the best level found so far down to the height at a tenant above which all is behind it
+(`levels.limit`), once for each tenant that it comes to; after that keys tell. Each tenant keeps the
+line that was asked of last, either way. A job's level is exact, and ties go by turn.
 
 *Briefs.* A walk would wait for memory at each node's rows of needs and terms. So its record has
 them in brief (`memory.briefs`): a word says nearly how much of four resources, and one subtraction

@@ -24,7 +24,8 @@ from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
 from fairlead.scheduling.kernels.search.stakes import (
     free_stake,
     insert_stake,
-    nearly_stood,
+    line_at,
+    line_of,
     new_stake,
     rank_of,
     remove_stake,
@@ -63,10 +64,46 @@ def filled(s: Handle, t: int, y: float, y_low: float) -> tuple[float, float]:
 @inner
 def nearly_filled(s: Handle, t: int, y: float) -> float:
     """As `filled`, by doubles."""
-    root = int64(s.tenant[t].stakes)
-    if root < 0:
-        return 0.0
-    return float(s.stake[root].firsts * MOSTLY + nearly_stood(s, root, y))
+    at = s.tenant[t]
+    if not at.low < y <= at.high:
+        _keep_line(s, t, line_at(s, int64(at.stakes), y))
+    return float(at.firsts + (at.amount + at.steep * y))
+
+
+@inner
+def height_of(s: Handle, t: int, total: float) -> float:
+    """The height above which `nearly_filled` is more than this: infinite where it never is, less
+    than 0 where it always is."""
+    at = s.tenant[t]
+    if not at.below <= total - at.firsts < at.above:
+        firsts = 0.0
+        if at.stakes >= 0:
+            firsts = s.stake[at.stakes].firsts * MOSTLY
+        if total < firsts:
+            return -1.0
+        _keep_line(s, t, line_of(s, int64(at.stakes), total - firsts))
+    if at.steep == 0.0:
+        return np.inf
+    # Not below where it was not more: lines are nearly flat there, and a rounding is far.
+    return float(max(at.low, (total - at.firsts - at.amount) / at.steep))
+
+
+@inner
+def _keep_line(s: Handle, t: int, line: tuple[float, float, float, float]) -> None:
+    """The line of a tenant that is asked of now."""
+    at = s.tenant[t]
+    at.low, at.high, at.amount, at.steep = line
+    at.below = at.amount + at.steep * max(at.low, 0.0)
+    at.above = at.amount + at.steep * at.high if at.steep > 0.0 else np.inf
+    at.firsts = s.stake[at.stakes].firsts * MOSTLY if at.stakes >= 0 else 0.0
+
+
+@small
+def _forget_line(s: Handle, t: int) -> None:
+    """What a tenant's children count changed."""
+    s.tenant[t].high = 0.0
+    s.tenant[t].low = 0.0
+    s.tenant[t].above = 0.0
 
 
 @inner
@@ -103,6 +140,7 @@ def _put(
     """Of what an active child of tenant t holds this part is counted up to its height. `n` is where
     it stood with that, or NONE; returns where it stands now, NONE where it is nothing."""
     tenant = s.tenant[t]
+    _forget_line(s, t)
     if n >= 0:
         tenant.stakes = remove_stake(s, int64(tenant.stakes), n)
     if held[0] <= 0.0:
@@ -207,6 +245,7 @@ def stake_all(s: Handle) -> None:
         at.stakes = NONE
         at.whole = NONE
         at.beyond = NONE
+        _forget_line(s, t)
     for j in range(w.jobs):
         s.job[j].whole = NONE
         s.job[j].beyond = NONE

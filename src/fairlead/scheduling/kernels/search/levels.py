@@ -29,6 +29,7 @@ from fairlead.scheduling.kernels.search.filling import (
     counted,
     filled,
     first_of,
+    height_of,
     holds,
     idle,
     nearly_filled,
@@ -37,6 +38,10 @@ from fairlead.scheduling.kernels.search.filling import (
 UNDER = 1 - 2.0**-32
 """What doubles say is off by a few roundings for each tenant above and each child that is added
 up: by less than this for up to a million of both, multiplied."""
+OVER = 1 + 2.0**-32
+"""As `UNDER`, the other way."""
+NEARLY = 1 - 2.0**-20
+"""What is less than this part of a bound is not the bound itself."""
 
 
 @small
@@ -186,23 +191,30 @@ def _risen(s: Handle, t: int, x: float) -> float:
 
 
 @inner
-def narrow(s: Handle, t: int, x: float, least: float, most: float) -> float:
-    """As `at_least`, by which it is told whether that is more than `most`: mostly a height below
-    that was more, or one above that was not, tells. `least` is a bound known so far."""
-    w = s.header[0]
-    if x == 0.0 or t < 0 or w.fifo or s.tenant[t].single:
-        return at_least(s, t, x)
-    at, since = s.tenant[t], s.tenant[top_of(s, t)].levels
-    if at.past_bounded >= since and at.past <= x and at.past_bound > most:
-        return float(at.past_bound)
-    if at.bounded >= since and at.asked >= x and at.bound <= most:
-        return least
-    found = _risen(s, t, x)
-    if found > most:
-        at.past, at.past_bound, at.past_bounded = x, found, w.leveled
+def limit(s: Handle, t: int, most: float) -> float:
+    """The height of what is below tenant t above which each level is certainly more than `most`,
+    the bound of a walk: so nodes that come behind it are told by their keys."""
+    tenant, w = s.tenant, s.header[0]
+    while tenant[t].limited != w.limits:
+        one, above = t, int64(tenant[t].parent)
+        while above >= 0 and tenant[above].limited != w.limits:
+            one, above = above, int64(tenant[above].parent)
+        _limit(s, one, most if above < 0 else float(tenant[above].limit))
+    return float(tenant[t].limit)
+
+
+@inner
+def _limit(s: Handle, t: int, most: float) -> None:
+    """Of a tenant that is among its siblings at most so high: how high what is below it is."""
+    at, w = s.tenant[t], s.header[0]
+    total, nothing = most * at.weight, float(at.idle)
+    if w.filling and at.jobs + at.children > 1:
+        at.limit = height_of(s, t, total * OVER - at.idle)
+        nothing += at.firsts
     else:
-        at.asked, at.bound, at.bounded = x, found, w.leveled
-    return found
+        at.limit = (total * OVER - at.idle) / at.beside
+    at.tied = 1 if nothing >= total * NEARLY else 0
+    at.limited = w.limits
 
 
 @small

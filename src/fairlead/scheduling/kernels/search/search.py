@@ -2,9 +2,9 @@
 
 The next job is the one of least (level, turn). A walk goes down the trie of tenants and into the
 tries of their jobs, the lesser child first, and leaves out whatever cannot come before the best one
-found: by its level, by the least demand below a node, by the terms that all below need. A trie's
-levels are bounds, a leaf's job has the exact one. `best_first` does the same for several machines
-at once.
+found: by its level, by the least demand below a node, by the terms that all below need. Where a
+tenant's nodes come behind is asked once (`levels.limit`), and again when a better job was found; a
+leaf's job has its exact level. `best_first` does the same for several machines at once.
 """
 
 from __future__ import annotations
@@ -27,10 +27,7 @@ from fairlead.scheduling.kernels.room.permission import (
 )
 from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
 from fairlead.scheduling.kernels.room.spare import any_spare, brief_for_others, is_owned
-from fairlead.scheduling.kernels.search.levels import level_now, narrow, turn_of
-
-NEARLY = 1 + 2.0**-26
-"""Bounds of levels that are behind others by less may be of levels that are not."""
+from fairlead.scheduling.kernels.search.levels import at_least, level_now, limit, turn_of
 
 
 @small
@@ -42,13 +39,10 @@ def _open(
     t: int,
     room: np.uint64,
     lacking: np.uint64,
-    least: float,
-    bound: float,
+    most: float,
 ) -> int:
-    """Puts a node's children on the stack, the lesser one last, but for those that come behind the
-    bound and those below which nobody can be placed. No level below the node is less than `least`:
-    what else tenants say of each child is asked when it is its turn. Returns how many nodes are
-    there then.
+    """Puts a node's children on the stack, the lesser one last, but for those whose keys are more
+    than `most` and those below which nobody can be placed. Returns how many nodes are there then.
 
     Both are written and the end moves by as many as stay: the processor cannot foresee which do,
     and a wrong guess takes as long as all of this."""
@@ -56,33 +50,29 @@ def _open(
     a, b = int64(node[n].left), int64(node[n].right)
     left, right = node[np.uint64(a)], node[np.uint64(b)]
     one, other = left.key, right.key
-    # By their keys: different ones may be one level, and a node's turn is that of its least key.
-    ahead = one < other
-    tie = one == other and left.turn < right.turn
-    if t >= 0:
-        one, other = least, least
-    keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
-    keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
+    ahead = one < other or (one == other and left.turn < right.turn)
+    keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= most))
+    keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= most))
     at = np.uint64(top)
     first = front[at]
     first.node = b if ahead else a
     first.key = other if ahead else one
     first.tenant = t
+    first.witness = 1
     at += keep_other if ahead else keep
     last = front[at]
     last.node = a if ahead else b
     last.key = one if ahead else other
     last.tenant = t
+    last.witness = 0
     at += keep if ahead else keep_other
-    if tie and keep & keep_other:
-        first.node, last.node = last.node, first.node
     return int64(at)
 
 
 @small
-def _enter(s: Handle, front: Records, top: int, t: int, least: float) -> int:
-    """Puts the roots of a tenant's tries on the stack, the lesser one last: no level below the
-    tenant is less than `least`. Returns how many nodes are there then."""
+def _enter(s: Handle, front: Records, top: int, t: int) -> int:
+    """Puts the roots of a tenant's tries on the stack, the lesser one last. Returns how many nodes
+    are there then."""
     node, tenant = s.node, s.tenant[t]
     one, other = int64(tenant.root), int64(tenant.teams)
     if one >= 0 and other >= 0 and node[one].key < node[other].key:
@@ -90,12 +80,14 @@ def _enter(s: Handle, front: Records, top: int, t: int, least: float) -> int:
     if one >= 0:
         front[top].node = one
         front[top].tenant = t
-        front[top].key = least
+        front[top].key = node[one].key
+        front[top].witness = 1 if other >= 0 else 0
         top += 1
     if other >= 0:
         front[top].node = other
         front[top].tenant = t
-        front[top].key = least
+        front[top].key = node[other].key
+        front[top].witness = 0
         top += 1
     return top
 
@@ -110,6 +102,7 @@ def _begin(s: Handle) -> int:
     first.node = s.header[0].root
     first.key = s.node[first.node].key
     first.tenant = NONE
+    first.witness = 0
     return 1
 
 
@@ -133,7 +126,7 @@ def _least(s: Handle, m: int, owner: int) -> int:
     """The active job of least (level, turn): of those that may be placed on machine m, and of
     these `owner` is one that owns it, or NONE; or where m is NONE of those for which nothing is
     reserved, and that their tenants' limits do not hold back. NONE if there is none."""
-    node, front = s.node, s.front
+    node, front, w = s.node, s.front, s.header[0]
     somewhere = m >= 0
     wide, reserved = False, False
     room, lacking = ALL, NOTHING
@@ -144,27 +137,36 @@ def _least(s: Handle, m: int, owner: int) -> int:
     bound, bound_turn = np.inf, int64(NEVER)
     if owner >= 0:
         bound, bound_turn = level_now(s, owner), turn_of(s, owner)
+        w.limits += 1
     top = _begin(s)
     while top > 0:
         top -= 1
         here = front[np.uint64(top)]
         n, t, its = int64(here.node), int64(here.tenant), here.key
-        if its > bound or (its == bound and node[n].turn >= bound_turn):
+        most, most_turn = bound, bound_turn
+        if best >= 0 and t >= 0 and not w.fifo and not s.tenant[t].single:
+            if here.witness:
+                most, most_turn = limit(s, t, bound), int64(NEVER)
+            elif s.tenant[t].limited == w.limits:
+                most, most_turn = float(s.tenant[t].limit), int64(NEVER)
+            else:
+                most = np.inf
+            if here.witness and its == 0.0 and s.tenant[t].tied:
+                # Of many that hold nothing it is the level itself that tells those that tie.
+                nothing = at_least(s, t, 0.0)
+                if nothing > bound or (nothing == bound and node[n].turn >= bound_turn):
+                    continue
+        if its > most or (its == most and node[n].turn >= most_turn):
             continue
         inside = node[np.uint64(n)].left >= 0
         team = node[np.uint64(n)].team
-        if t >= 0 and bound < np.inf and (node[n].key > 0.0 or bound <= its * NEARLY):
-            # Of many that hold nothing it is the level itself that tells those that tie.
-            its = narrow(s, t, node[n].key, its, bound)
-            if its > bound or (its == bound and node[n].turn >= bound_turn):
-                continue
         capped = not team and s.tenant[t].capped
         if somewhere and (wide or capped or not inside) and not holds(s, n, m):
             continue
         if capped and is_held_back(s, n, t):
             s.tenant[t].cut = 1
         elif inside:
-            top = _open(s, front, top, n, t, room, lacking, its, bound)
+            top = _open(s, front, top, n, t, room, lacking, most)
         elif not team:
             leaf = node[n]
             j = int64(leaf.owner)
@@ -181,8 +183,9 @@ def _least(s: Handle, m: int, owner: int) -> int:
             if may:
                 best = j
                 bound, bound_turn = its, leaf.turn
+                w.limits += 1
         else:
-            top = _enter(s, front, top, int64(node[n].owner), its)
+            top = _enter(s, front, top, int64(node[n].owner))
     return best
 
 

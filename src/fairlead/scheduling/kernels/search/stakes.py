@@ -2,10 +2,11 @@
 stand below a height, and over the others, in as many steps as their number has digits.
 
 A child that stands at `key` is counted with `amount` where that is lower than what is asked about,
-else with `weight` for each unit of height: so `stood` adds up the lesser of the two over all. Its
-entries are in a treap: a tree by key, and by `rank` a heap, so that its shape follows from what is
-in it, and with it each sum, whatever came before. Sums are made anew from those below, never
-accumulated. What a child counts is said in `filling`.
+else with `weight` for each unit of height: so `stood` adds up the lesser of the two over all. By
+height that is a line from each key to the next one, found by a height (`line_at`) or by what is
+counted there (`line_of`). Its entries are in a treap: a tree by key, and by `rank` a heap, so that
+its shape follows from what is in it, and with it each sum, whatever came before. Sums are made anew
+from those below, never accumulated. What a child counts is said in `filling`.
 """
 
 from __future__ import annotations
@@ -62,18 +63,32 @@ def _before(s: Handle, a: int, b: int) -> bool:
 def _sum(s: Handle, n: int) -> None:
     """The sums of an entry and all below it, from those of the two below."""
     at = s.stake[n]
-    amounts, amounts_low = at.amount, at.amount_low
-    weights, weights_low = at.weight, at.weight_low
+    lower, lower_low = at.amount, at.amount_low
+    upper, upper_low = at.weight, at.weight_low
     firsts, firsts_low = at.first, at.first_low
     most, most_low = at.first, at.first_low
-    for below in (int64(at.left), int64(at.right)):
+    left, right = int64(at.left), int64(at.right)
+    if left >= 0:
+        its = s.stake[left]
+        lower, lower_low = add(lower, lower_low, its.amounts, its.amounts_low)
+    if right >= 0:
+        its = s.stake[right]
+        upper, upper_low = add(upper, upper_low, its.weights, its.weights_low)
+    amounts, amounts_low, weights, weights_low = lower, lower_low, upper, upper_low
+    if left >= 0:
+        its = s.stake[left]
+        weights, weights_low = add(weights, weights_low, its.weights, its.weights_low)
+    if right >= 0:
+        its = s.stake[right]
+        amounts, amounts_low = add(amounts, amounts_low, its.amounts, its.amounts_low)
+    for below in (left, right):
         if below >= 0:
             its = s.stake[below]
-            amounts, amounts_low = add(amounts, amounts_low, its.amounts, its.amounts_low)
-            weights, weights_low = add(weights, weights_low, its.weights, its.weights_low)
             firsts, firsts_low = add(firsts, firsts_low, its.firsts, its.firsts_low)
             if its.most > most or (its.most == most and its.most_low > most_low):
                 most, most_low = its.most, its.most_low
+    at.lower, at.lower_low = lower, lower_low
+    at.upper, at.upper_low = upper, upper_low
     at.amounts, at.amounts_low = amounts, amounts_low
     at.weights, at.weights_low = weights, weights_low
     at.firsts, at.firsts_low = firsts, firsts_low
@@ -165,39 +180,48 @@ def stood(s: Handle, root: int, y: float, y_low: float) -> tuple[float, float]:
     amount, amount_low, weight, weight_low = 0.0, 0.0, 0.0, 0.0
     at = root
     while at >= 0:
-        here = stake[at]
+        here = stake[np.uint64(at)]
         if here.key < y or (here.key == y and here.key_low < y_low):
-            amount, amount_low = add(amount, amount_low, here.amount, here.amount_low)
-            if here.left >= 0:
-                its = stake[here.left]
-                amount, amount_low = add(amount, amount_low, its.amounts, its.amounts_low)
+            amount, amount_low = add(amount, amount_low, here.lower, here.lower_low)
             at = int64(here.right)
         else:
-            weight, weight_low = add(weight, weight_low, here.weight, here.weight_low)
-            if here.right >= 0:
-                its = stake[here.right]
-                weight, weight_low = add(weight, weight_low, its.weights, its.weights_low)
+            weight, weight_low = add(weight, weight_low, here.upper, here.upper_low)
             at = int64(here.left)
     weight, weight_low = multiply(weight, weight_low, y, y_low)
     return add(amount, amount_low, weight, weight_low)
 
 
 @inner
-def nearly_stood(s: Handle, root: int, y: float) -> float:
-    """As `stood`, by doubles."""
+def line_at(s: Handle, root: int, y: float) -> tuple[float, float, float, float]:
+    """As `stood`, by doubles, between two entries' heights: above the one and up to the other it is
+    so much, and so much for each unit of height."""
     stake = s.stake
-    amount, weight = 0.0, 0.0
+    low, high, amount, weight = -1.0, np.inf, 0.0, 0.0
     at = root
     while at >= 0:
         here = stake[np.uint64(at)]
         if here.key < y:
-            amount += here.amount
-            if here.left >= 0:
-                amount += stake[np.uint64(here.left)].amounts
+            low, amount = here.key, amount + here.lower
             at = int64(here.right)
         else:
-            weight += here.weight
-            if here.right >= 0:
-                weight += stake[np.uint64(here.right)].weights
+            high, weight = here.key, weight + here.upper
             at = int64(here.left)
-    return amount + weight * y
+    return low, high, amount, weight
+
+
+@inner
+def line_of(s: Handle, root: int, total: float) -> tuple[float, float, float, float]:
+    """The line, as of `line_at`, at whose end more than this is stood."""
+    stake = s.stake
+    low, high, amount, weight = -1.0, np.inf, 0.0, 0.0
+    at = root
+    while at >= 0:
+        here = stake[np.uint64(at)]
+        lower, upper = amount + here.lower, weight + here.upper
+        if lower + (upper - here.weight) * here.key > total:
+            high, weight = here.key, upper
+            at = int64(here.left)
+        else:
+            low, amount = here.key, lower
+            at = int64(here.right)
+    return low, high, amount, weight
