@@ -14,7 +14,7 @@ from fairlead.cli.serving.config import refuse_standard_input
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
-from fairlead.engines.registry import ENGINES, PLACE, open_engine
+from fairlead.engines.registry import ENGINES, PLACE, check_there, open_engine
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
 from fairlead.service.journal.entry import JournalError, TakenJournalError, VersionJournalError
@@ -74,6 +74,7 @@ class ServiceMaker:
         from fairlead.service.journal.places import open_store
         from fairlead.service.recovery.recover import last_time, recover
 
+        check_there(ENGINES[self._plan.engine])
         new = NewJournal(self._plan.state, self._plan.begin_anew)
         since = steady_clock()
         try:
@@ -223,10 +224,6 @@ class ServiceMaker:
         """The engine; of one that services on several machines reach, and of a cluster that another
         scheduler runs, the one that the journal names."""
         plan, kind = self._plan, ENGINES[self._plan.engine]
-        if kind.package:
-            from fairlead.extras import need
-
-            need(kind.package)  # a supervised engine would say so from a process of its own
         start = known.records.start
         named = kind.shared or kind.modes
         identity = start.engine if named and start is not None else None
