@@ -285,6 +285,21 @@ def test_what_cannot_be_served_is_refused_before_anything_is_there(
         ("api: {token_rate: fast}\n", '"fast" is not a number'),
         ("engine: flux\n", 'there is no engine "flux"'),
         ("policy: tfs\n", "tfs"),
+        ("policy: kdf(k=0)\n", 'config.yaml:1:9: setting "policy": k-DF with k = 0; k must be 1'),
+        (
+            "policy: 'kdf(k=2, gpu=0)'\n",
+            'config.yaml:1:9: setting "policy": k-DF is given the weight gpu=0',
+        ),
+        (
+            "resources: [cpu, gpu, cpu]\n",
+            'config.yaml:1:23: setting "resources": "cpu" is there twice',
+        ),
+        (
+            "quarantine: 1h\nquarantine_most: 1s\n",
+            'config.yaml:1:13: setting "quarantine": the first',
+        ),
+        ("log: all\ntls_cert: c.pem\n", 'config.yaml:2:11: setting "tls_cert": TLS needs a cert'),
+        ("cluster: nope.yaml\n", 'config.yaml:1:10: setting "cluster": no such file: nope'),
         ("a: [\n", "this is not YAML"),
     ],
 )

@@ -45,6 +45,12 @@ RETRY = 1.0
 
 
 def serve_now(plan: Plan, started: Callable[[], None]) -> int:
+    """As `_serve_now`; mistakes of the file have their places."""
+    with plan.configured.placing():
+        return _serve_now(plan, started)
+
+
+def _serve_now(plan: Plan, started: Callable[[], None]) -> int:
     """Serves until it is told to stop; `started` is called once it listens. Raises InputError where
     it never can begin, BusyError where it cannot for longer than one waits for it, and OutputError
     where it cannot go on: nothing that was accepted is lost then.
@@ -112,7 +118,7 @@ class Away:
     engine_trouble: str = ""
 
     @classmethod
-    def because_of(cls, error: JournalError | EngineError) -> Away:
+    def because_of(cls, error: Exception) -> Away:
         """The subject of the error."""
         if isinstance(error, EngineError):
             return cls(engine_trouble=str(error))
