@@ -6,11 +6,12 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOOKS = 5_000, 5, 800
-"""New objects until what is new is looked at, such looks until what outlived them is, and of those
-until all there is: with thousands of jobs that takes 40 ms, in which nobody is answered. A look
-takes 0.1 us an object, and everything is looked at twice while it is young, in parts of any size:
-so in small ones."""
+LOOKS = 2_000, 0, 6_000
+"""New objects until what is new is looked at, such looks until what outlived them is (each second
+one), and of those until all there is: with thousands of jobs that takes 40 ms, in which nobody is
+answered. A look takes 0.1 us an object, or several times as much where others use the processors'
+caches, and everything is looked at once or twice while it is young, in parts of any size: so in
+small ones."""
 
 
 @contextmanager

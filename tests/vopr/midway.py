@@ -36,7 +36,7 @@ from tests.vopr.readers import Readers
 
 T = TypeVar("T")
 
-OFTEN = 0.04
+OFTEN = 0.018
 """The chance of a look where one may be: some twenty in a life. A look is a request to the real
 API, and more than twice as many were a third of what a life costs."""
 

@@ -17,11 +17,18 @@ REST = 0.1
 """Seconds for which long work rests at once, and where it has only begun."""
 
 
+LOOK = 0.0003
+"""Seconds from one look whether something comes to the next: it is a call of the system."""
+
+
 class Ahead:
-    """A kind of work that goes first."""
+    """A kind of work that goes first. `comes`: whether there is some that has not begun yet, as it
+    needs the interpreter for that, which long work may give away and have back a thousand times
+    before another thread is awake."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.clock = clock
+        self.comes: Callable[[], bool] = lambda: False
         self._over = threading.Condition()
         self._many = 0
 
@@ -53,7 +60,7 @@ class Ahead:
     def wait(self, most: float) -> None:
         """Returns once there is none, or after so many seconds."""
         with self._over:
-            self._over.wait_for(lambda: not self._many, most)
+            self._over.wait_for(lambda: not self._many and not self.comes(), most)
 
 
 class Precedence:
@@ -84,12 +91,16 @@ class _Rest:
     def __init__(self, ahead: Ahead) -> None:
         self._ahead = ahead
         self._at, self._left = ahead.clock(), REST
+        self._looked = -LOOK
 
     def take(self) -> None:
-        ahead = self._ahead
+        ahead, began = self._ahead, self._ahead.clock()
         if not ahead.goes_on:
-            return
-        began = ahead.clock()
+            if began < self._looked + LOOK:
+                return
+            self._looked = began
+            if not ahead.comes():
+                return
         self._left = min(REST, self._left + began - self._at)
         ahead.wait(self._left)
         self._at = ahead.clock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import selectors
 import socket
 import threading
 from collections.abc import Coroutine
@@ -259,11 +260,17 @@ def test_a_connection_that_is_over_is_freed_at_once_and_waits_for_no_look_for_ga
     async def played() -> None:
         made = guard_protocol(Connections(ApiSettings(), behind_proxy=False))
         config = uvicorn.Config(app, log_config=None, lifespan="off")
-        kept: list[ref[asyncio.Protocol]] = []
+        kept: list[ref[Any]] = []
+
+        class Watched(made):  # type: ignore[misc, valid-type]  # made for these connections
+            def connection_made(self, transport: asyncio.Transport) -> None:
+                super().connection_made(transport)
+                kept.extend((ref(self), ref(transport)))
 
         def protocol() -> asyncio.Protocol:
-            found = made(config=config, server_state=ServerState(), app_state={})
-            kept.append(ref(found))
+            found: asyncio.Protocol = Watched(
+                config=config, server_state=ServerState(), app_state={}
+            )
             return found
 
         server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
@@ -275,7 +282,7 @@ def test_a_connection_that_is_over_is_freed_at_once_and_waits_for_no_look_for_ga
                     assert (await reads.readline()).startswith(b"HTTP/1.1 ")
                 writes.close()
                 await writes.wait_closed()
-            while len(kept) < 3 or any(each() is not None for each in kept):
+            while len(kept) < 6 or any(each() is not None for each in kept):
                 await asyncio.sleep(0.001)
 
     gc.collect()
@@ -301,6 +308,38 @@ def test_long_work_rests_from_what_came_to_the_event_loop_until_it_is_done() -> 
         loop.close()
     assert seen == [True, True]
     assert not ahead.goes_on
+
+
+def test_what_came_to_the_event_loop_or_is_due_is_seen_before_it_has_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    ahead = Ahead(lambda: now)
+    rounds = Rounds(ahead)
+    here, there = socket.socketpair()
+    with here, there:
+        rounds.register(here, selectors.EVENT_READ)
+        assert not ahead.comes()
+        there.sendall(b"x")
+        assert ahead.comes()
+        here.recv(1)
+
+        seen: list[bool] = []
+
+        def wait(*_: object) -> list[object]:
+            nonlocal now
+            seen.append(ahead.comes())
+            now += 0.5
+            seen.append(ahead.comes())
+            return []
+
+        monkeypatch.setattr(selectors.DefaultSelector, "select", wait)
+        rounds.select(0.5)
+        assert seen == [False, True]
+        assert not ahead.comes()
+        there.sendall(b"x")
+        rounds.close()
+    assert not ahead.comes()
 
 
 def test_the_server_answers_in_rounds_that_go_before_long_work() -> None:

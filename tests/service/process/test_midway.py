@@ -19,7 +19,8 @@ from fairlead.service.mailbox import Mailbox, UnsettledError
 from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import Done, SubmitJobs
 from tests.engines.fake import FakeEngine
-from tests.service.loop.stage import ADMIN, Stage, job
+from tests.engines.world import Fate
+from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.process.test_runner import LONG
 
 
@@ -81,6 +82,46 @@ def test_records_are_read_while_a_step_is_written_and_all_else_after_it(
         assert isinstance(await asyncio.wait_for(asked, LONG), Done)
 
     asyncio.run(played())
+
+
+@pytest.mark.parametrize("asked", ["poll", "launch", "acknowledge"])
+def test_records_are_read_while_the_engine_takes_its_time(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, door = Stage(fates={"x": [Fate(SECOND)]}), Mailbox[Driven]()
+    begins, may_end = threading.Event(), threading.Event()
+    usual = getattr(stage.service.engine, asked)
+
+    def slow(*said: object) -> object:
+        if stage.service.records.jobs:
+            begins.set()
+            assert may_end.wait(LONG)
+        return usual(*said)
+
+    monkeypatch.setattr(stage.service.engine, asked, slow)
+    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
+
+    def present(service: Driven) -> int:
+        assert service.core is not None
+        return len(service.core.ids.jobs)
+
+    async def played() -> None:
+        submitted = asyncio.ensure_future(door.ask(SubmitJobs(ADMIN, (job("x"),))))
+        await asyncio.to_thread(begins.wait, LONG)
+        assert await asyncio.wait_for(door.read(lambda it: len(it.records.jobs)), LONG) == 1
+        waits = asyncio.ensure_future(door.read(present))
+        await asyncio.sleep(0.05)
+        assert not waits.done()
+        may_end.set()
+        assert await asyncio.wait_for(waits, LONG) == 1
+        assert isinstance(await asyncio.wait_for(submitted, LONG), Done)
+
+    runner.start()
+    try:
+        asyncio.run(played())
+    finally:
+        may_end.set()
+        assert runner.stop(LONG)
 
 
 def test_a_large_step_keeps_nobody_waiting_who_reads_a_copy_of_the_core(

@@ -26,6 +26,7 @@ _USED = {
         "tenants": ("tenant", "limit", "used"),
         "tasks": ("task",),
         "nodes": ("node", "need", "terms"),
+        "stakes": ("stake",),
     }.items()
     for name in names
 }

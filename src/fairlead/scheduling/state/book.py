@@ -29,7 +29,7 @@ from fairlead.scheduling.state.labels import Labels, scarcity
 from fairlead.scheduling.state.pools import pool_weights
 from fairlead.scheduling.state.possible import possible
 from fairlead.scheduling.state.rows import jobs_kept
-from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
+from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes, parting_words
 from fairlead.scheduling.state.slots import online
 from fairlead.scheduling.state.terms import Listed, NotListed, Term, needed_by, satisfies, terms_of
 from fairlead.scheduling.transitions import MachineState
@@ -338,7 +338,7 @@ class Book:
         """The first of each kind of these jobs, in their order, and of which kind each is: those of
         a kind have one scale, and can all run or not, whatever else they ask for."""
         state = self.state
-        needs = self.classes().parting(state.needs[jobs]).view(np.int64)
+        needs = parting_words(state.needs, jobs, self.classes().terms)[0].view(np.int64)
         said = [state.job[name][jobs] for name in ("spread", "gang", "tenant")]
         first, kind = alike(np.column_stack([state.demand[jobs], needs, *said]))
         order = np.argsort(first)

@@ -106,6 +106,16 @@ class Classes:
         return same
 
 
+def parting_words(needs: Words, rows: Ints, terms: Words) -> tuple[Words, Ints]:
+    """(N, K) of the terms in these rows of needs (J, W) those that one of some machines lacks, of
+    which `terms` (C, W) are; and the words (K,) in which there are any. Of thousands of terms that
+    all have, the others hold none."""
+    lacked = ~np.bitwise_and.reduce(terms, axis=0)
+    words = np.flatnonzero(lacked)
+    parting: Words = needs[rows[:, None], words] & lacked[words]
+    return parting, words
+
+
 def classes(state: State) -> Classes:
     """The classes of the machines that are not gone."""
     there = machines_there(state)

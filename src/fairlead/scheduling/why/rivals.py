@@ -10,7 +10,7 @@ from fairlead.scheduling.kernels.memory.state import State, Words
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.rows import machines_there
-from fairlead.scheduling.state.scales import FIFO, Scaler
+from fairlead.scheduling.state.scales import FIFO, Scaler, parting_words
 from fairlead.scheduling.why.never import MOST
 from fairlead.sharing.present import over_limit
 from fairlead.sharing.problem.problem import Bools, Ints
@@ -32,7 +32,7 @@ def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
     mine = np.zeros(len(examples), bool)
     mine[of[np.isin(every, machines)]] = True
     examples = every[examples]
-    allowed, by_needs = _allowed(state.needs[jobs], state.satisfies[examples])
+    allowed, by_needs = _allowed(state.needs, jobs, state.satisfies[examples])
     job, demand = columns(state, jobs), state.demand[jobs]
     rest = np.stack((together(job), job["spread"], job["tenant"], by_needs), axis=1)
     kinds, kind = alike(np.hstack((demand, rest.astype(np.int64))))
@@ -46,16 +46,15 @@ def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
     return found
 
 
-def _allowed(needs: Words, satisfies: Words) -> tuple[Bools, Ints]:
-    """(K, C) the different sets of machines that jobs with these needs (J, W) may use, and which
-    one each may (J,). What all machines satisfy, or as many, parts no jobs: a tenant can submit
-    thousands that differ in nothing else."""
-    parting = needs & ~np.bitwise_and.reduce(satisfies)
-    words = np.flatnonzero(parting.any(axis=0))
-    different, of = alike(parting[:, words].view(np.int64))
+def _allowed(needs: Words, jobs: Ints, satisfies: Words) -> tuple[Bools, Ints]:
+    """(K, C) the different sets of machines that these jobs, each with its needs (W,), may use, and
+    which one each may (J,). What all machines satisfy, or as many, parts no jobs: a tenant can
+    submit thousands that differ in nothing else."""
+    parting, words = parting_words(needs, jobs, satisfies)
+    different, of = alike(parting.view(np.int64))
     may = np.ones((len(different), len(satisfies)), bool)
-    for word in words.tolist():
-        may &= parting[different, word, None] & ~satisfies[:, word] == 0
+    for column, word in enumerate(words.tolist()):
+        may &= parting[different, column, None] & ~satisfies[:, word] == 0
     sets, of_set = alike(np.packbits(may, axis=1))
     return may[sets], of_set[of]
 

@@ -4,6 +4,7 @@ anything done."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from time import thread_time
 
@@ -170,7 +171,8 @@ class Service:
         if self.journal_trouble:  # it was frozen while that was written
             return [self._unavailable() for _ in requests]
         assert self.core is not None
-        news = self._link.poll(time, self.machines.due(time))
+        with self._lent():
+            news = self._link.poll(time, self.machines.due(time))
         step, self._tried = self._tried, None
         if step is not None and step.time == time:
             step.ahead = 0
@@ -183,17 +185,18 @@ class Service:
         before, size = None, sum(map(weight, requests))
         if size >= self._large:
             step.pause = self._readers.pause
-            with self._readers.lent(Midway(self.records)):
+            with self._lent():
                 step.pause()
                 before = self._before(size)
-        with self._readers.lent(Midway(self.records, before)):
+        with self._lent(before):
             values = self._make(step, news, requests)
         durable = self._finish(PendingStep(step, news.reports, before))
-        if durable:
-            self.snapshots.look(core, self.records)
-            self._order(core, news)
-        if self.watch is not None:
-            self.watch.after(time, core, changed=bool(step.entries))
+        with self._lent():
+            if durable:
+                self.snapshots.look(core, self.records)
+                self._order(core, news)
+            if self.watch is not None:
+                self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable, seconds) for value, seconds in values]
 
     @property
@@ -286,9 +289,14 @@ class Service:
         if pending.step.entries:
             self.lease.note_append(began)
         self._doubt = self.lease.check()
-        self._link.send(pending.step, pending.reports, held_back=self._doubt)
-        self._committer.spread(pending.step.entries)
+        with self._lent():
+            self._link.send(pending.step, pending.reports, held_back=self._doubt)
+            self._committer.spread(pending.step.entries)
         return True
+
+    def _lent(self, before: Before | None = None) -> AbstractContextManager[None]:
+        """Meanwhile no record changes: others read of them, and of what there is of `before`."""
+        return self._readers.lent(Midway(self.records, before))
 
     def _order(self, core: Core, news: EngineNews) -> None:
         """Tells the scheduler of a cluster that can be told so whose turn it is."""

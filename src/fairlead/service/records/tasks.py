@@ -125,13 +125,16 @@ class TaskTable:
     def sweep(self, ranges: list[tuple[int, int]]) -> list[int]:
         """Keeps only these rows (first, count), in this order; where each range begins now."""
         firsts, at = [], 0
-        for _, count in ranges:
+        pieces: list[tuple[int, int]] = []  # that are copied at once: from where to where
+        for first, count in ranges:
             firsts.append(at)
-            at += count
+            if count:
+                at += count
+                begins = pieces.pop()[0] if pieces and pieces[-1][1] == first else first
+                pieces.append((begins, first + count))
         for name, column in self.columns().items():
-            kept = array(COLUMNS[name])
-            for first, count in ranges:
-                kept.extend(column[first : first + count])
-            setattr(self, name, kept)
+            size, rows = column.itemsize, memoryview(column).cast("B")
+            kept = b"".join(rows[first * size : end * size] for first, end in pieces)
+            setattr(self, name, array(COLUMNS[name], kept))
         self.free = 0
         return firsts

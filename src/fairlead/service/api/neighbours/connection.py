@@ -109,6 +109,12 @@ class Connections:
             self._strangers.pop(address, None)
 
 
+def _below_tls(transport: Any) -> Any:
+    """The transport of the socket itself."""
+    secured = getattr(transport, "_ssl_protocol", None)
+    return transport if secured is None else secured._transport  # noqa: SLF001
+
+
 def guard_protocol(connections: Connections) -> Callable[..., asyncio.Protocol]:
     """The server's protocol, with limits: a connection on which no request is begun and none is
     answered for some seconds is closed, however many bytes it sends."""
@@ -117,6 +123,7 @@ def guard_protocol(connections: Connections) -> Callable[..., asyncio.Protocol]:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self._patience: asyncio.TimerHandle | None = None
+            self._held_by: dict[str, Any] = {}  # what the socket's transport has
             me = ref(self)  # or each connection would stay until garbage is looked for
 
             def known(who: str) -> None:
@@ -127,6 +134,7 @@ def guard_protocol(connections: Connections) -> Callable[..., asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
             super().connection_made(transport)
+            self._held_by = vars(_below_tls(transport))
             connections.handshakes.end(transport.get_extra_info("peername"))
             address = neighbourhood(self.client[0] if self.client else "")
             if connections.enter(self, address):
@@ -141,6 +149,8 @@ def guard_protocol(connections: Connections) -> Callable[..., asyncio.Protocol]:
             super().connection_lost(exc)
             self._stop_waiting()
             connections.leave(self)
+            # A method of its own, by which it would stay until garbage is looked for.
+            self._held_by.pop("_read_ready_cb", None)
 
         def send_400_response(self, msg: str) -> None:
             super().send_400_response(msg)
