@@ -24,7 +24,8 @@ NEAR = Fraction(1, 10**9)
 
 
 def disagreement(case: Case) -> str | None:
-    """The first instant at which the core does otherwise than the reference, and how."""
+    """The first instant at which the core does otherwise than the reference, and how. One way is
+    known, and stated (`test_turns`): levels of a tenant's jobs that tie where shares do not."""
     core, reference = make_core(case), case.reference()
     for place, instant in enumerate(case.instants):
         at = f"instant {place}"

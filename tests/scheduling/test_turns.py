@@ -50,3 +50,25 @@ def test_first_come_first_served_takes_no_turns(policy: str) -> None:
         order.append(launch.job)
         core.apply(TaskFinished(time, launch.job, launch.task))
     assert order == (["one", "two"] * 2 if policy == "tsf" else ["one"] * 4)
+
+
+@pytest.mark.parametrize(("ended", "next_one"), [((1,), "b"), ((2,), "b"), ((1, 2), "a")])
+def test_of_jobs_whose_levels_tie_and_shares_do_not_the_lesser_is_next_on_several_machines(
+    ended: tuple[int, ...], next_one: str
+) -> None:
+    core = Core([Unit("cpu"), Unit("memory")], "asset")
+    core.apply(TenantChanged(0, Tenant("t")))
+    for number, (cpu, memory) in enumerate([(6, 3), (2, 1), (2, 1)]):
+        core.apply(MachineJoined(0, Machine(f"m{number}", {"cpu": cpu, "memory": memory})))
+        other = Job(f"x{number}", {"cpu": 2}, tasks=1, machines=(f"m{number}",))
+        core.apply(JobSubmitted(0, other))
+    core.decide()
+    core.apply(JobSubmitted(1, Job("b", {"cpu": 1, "memory": 1}, tenant="t", tasks=9)))
+    core.apply(JobSubmitted(1, Job("a", {"cpu": 1}, tenant="t", tasks=9)))
+    # 1 of 10/3, which is rounded, and 3 of 10: b's turn is before a's.
+    assert [e.job for e in core.decide() if isinstance(e, Launch)] == ["b", "a", "a", "a"]
+    for number in ended:
+        core.apply(TaskFinished(2, f"x{number}", 0))
+    first = core.decide()[0]
+    assert isinstance(first, Launch)
+    assert first.job == next_one

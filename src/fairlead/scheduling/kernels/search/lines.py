@@ -1,9 +1,10 @@
 """A tenant's line: the nodes of its trie that a search over several machines still has to look at.
 
 What a tenant's jobs hold together moves the levels of all of them alike, and never their order. So
-a line goes by (share, turn), and stays as it is while levels rise. It is a pairing heap whose links
-are beside the nodes: a node stands in one line, and there once. `line` of the tenant's leaf says
-who is first.
+a line goes by (share, turn), and stays as it is while levels rise. Where levels are one double and
+shares are not, the lesser share is first here, whosever turn it is. A line is a pairing heap whose
+links are beside the nodes: a node stands in one line, and there once. `line` of the tenant's leaf
+says who is first.
 """
 
 from __future__ import annotations
