@@ -212,7 +212,7 @@ def _accept(door: Any, now: Any, all_of_them: Any) -> int:
             if why in system.FULL and not _give_way(door):
                 _ask_for_room(door, now)
                 system.rest(REST)
-                return
+                return accepted
             continue  # there is room now, or that one is gone
         # The lowest number that is free is given.
         if number >= door.descriptors and not _give_way(door):
