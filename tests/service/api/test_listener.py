@@ -219,6 +219,20 @@ def test_a_thread_attends_to_who_comes_by_itself() -> None:
             assert slow.recv(1) == b""
 
 
+def test_where_many_come_the_thread_rests_between_handfuls_and_meets_them_all() -> None:
+    with door(address_connections=1000, connections=1000) as at:
+        at.listener.attend()
+        some = [at.come(HALF) for _ in range(300)]
+        for each in some:
+            each.sendall(b"\r\n")
+        met = 0
+        while met < len(some):
+            assert select.select([at.listener], [], [], 60)[0]
+            with suppress(BlockingIOError):
+                at.listener.accept()[0].close()
+                met += 1
+
+
 def test_half_a_head_waits_wakes_nobody_again_and_is_handed_over_when_it_is_whole() -> None:
     with door() as at:
         far = at.come(b"G")

@@ -45,9 +45,16 @@ FULL = -1
 AT_ONCE = 64
 """Connections that are accepted between two looks at those who wait."""
 
-REST = 2
-"""Milliseconds for which nobody is accepted where there is no descriptor at all, and after which
+REST = 2_000
+"""Microseconds for which nobody is accepted where there is no descriptor at all, and after which
 it is said again that they run out."""
+
+FREELY = 2_000.0
+"""Connections a second that are accepted as they come, AT_ONCE of them at once."""
+
+PAUSE = 500
+"""Microseconds for which it rests where more come, whenever the system's queue is empty: else each
+of them would wake it and take the processor from who answers."""
 
 TICK = 1.0
 """Seconds after which it is looked who is too slow."""
@@ -86,8 +93,8 @@ class Door(NamedTuple):
     where it tells of who can be answered, its limits, and arrays: those who wait (`numbers`, -1:
     nobody; from where, since when), marks that are known to be somebody's (and whose), marks that
     are wrong, how many were put into each line ever and how many were taken out, how many found
-    theirs full, and room for what is read. The marks, their owners, `taken` and `ended` are others'
-    to write, all else its own."""
+    theirs full, room for what is read, and `left`: how many more may come freely, as of when. The
+    marks, their owners, `taken` and `ended` are others' to write, all else its own."""
 
     listening: Any
     epoll: Any
@@ -117,6 +124,7 @@ class Door(NamedTuple):
     time: Any
     scratch: Any
     asked: Any
+    left: Any
     ended: Any
 
 
@@ -144,6 +152,7 @@ def make_door(listening: int, epoll: int, pipe: int, key: bytes, limits: Limits)
         time=np.zeros(2, np.int64),
         scratch=np.zeros(system.SCRATCH, np.uint32),
         asked=np.full(1, -np.inf),
+        left=np.zeros(2),
         ended=np.zeros(1, np.int64),
     )
 
@@ -160,7 +169,7 @@ def attend(door: Any, now: Any) -> None:
             return
         if not once:
             now = system.clock(door.time)
-        comes = False
+        comes, accepted = False, 0
         for at in range(many):
             name, what = system.event(door.events, at)
             if name >= WAITING:
@@ -171,14 +180,24 @@ def attend(door: Any, now: Any) -> None:
             ticked = now
             _end_slow(door, now)
         if comes:
-            _accept(door, now, once)
+            accepted = _accept(door, now, once)
         if once:
             return
+        if comes and _are_many(door, now, accepted):
+            system.rest(PAUSE)
 
 
 @inner
-def _accept(door: Any, now: Any, all_of_them: Any) -> None:
-    """Accepts those in the system's queue, or some of them."""
+def _are_many(door: Any, now: Any, many: Any) -> bool:
+    """Whether so many are more than come `FREELY`, and no more of them are there."""
+    left = min(AT_ONCE, door.left[0] + (now - door.left[1]) * FREELY) - many
+    door.left[0], door.left[1] = max(left, -AT_ONCE), now
+    return bool(left < 0 and many < AT_ONCE)
+
+
+@inner
+def _accept(door: Any, now: Any, all_of_them: Any) -> int:
+    """Accepts those in the system's queue, or some of them; how many these were, about."""
     accepted = 0
     while all_of_them or accepted < AT_ONCE:
         accepted += 1
@@ -189,22 +208,23 @@ def _accept(door: Any, now: Any, all_of_them: Any) -> None:
             if why == system.AGAIN or (
                 why in system.FULL and not system.has_more(door.listening, door.scratch)
             ):
-                return
+                return accepted
             if why in system.FULL and not _give_way(door):
                 _ask_for_room(door, now)
-                system.rest(REST, door.scratch)
-                return
+                system.rest(REST)
+                return accepted
             continue  # there is room now, or that one is gone
         # The lowest number that is free is given.
         if number >= door.descriptors and not _give_way(door):
             _ask_for_room(door, now)
         _meet(door, number, now)
+    return accepted
 
 
 @inner
 def _ask_for_room(door: Any, now: Any) -> None:
     """Says that there is no descriptor left but those of the service itself, now and then."""
-    if now >= door.asked[0] + REST / 1000:
+    if now >= door.asked[0] + REST / 1e6:
         door.asked[0] = now
         system.tell(door.pipe, FULL, 0, door.scratch)
 

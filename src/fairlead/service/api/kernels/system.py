@@ -20,6 +20,7 @@ _setsockopt = types.ExternalFunction("setsockopt", _int(_int, _int, _int, _any, 
 _epoll_ctl = types.ExternalFunction("epoll_ctl", _int(_int, _int, _int, _any))
 _epoll_wait = types.ExternalFunction("epoll_wait", _int(_int, _any, _int, _int))
 _poll = types.ExternalFunction("poll", _int(_any, _size, _int))
+_usleep = types.ExternalFunction("usleep", _int(types.uint32))
 _clock_gettime = types.ExternalFunction("clock_gettime", _int(_int, _any))
 _errno_location = types.ExternalFunction("__errno_location", types.CPointer(_int)())
 
@@ -126,9 +127,9 @@ def event(events: Any, at: Any) -> Any:
 
 
 @inner
-def rest(milliseconds: Any, scratch: Any) -> None:
+def rest(microseconds: Any) -> None:
     """Does nothing for so long."""
-    _poll(scratch.ctypes, np.uint64(0), np.int32(milliseconds))
+    _usleep(np.uint32(microseconds))
 
 
 @inner
