@@ -76,6 +76,10 @@ def blocks(lock: str) -> dict[str, str]:
     return found
 
 
+def _counted(packages: int) -> str:
+    return "1 package" if packages == 1 else f"{packages} packages"
+
+
 def install(display: Display, arguments: list[str], count: int, sentence: str) -> None:
     """Runs pip. Exits with its last lines and the sentence where it fails."""
     arrived = 0
@@ -99,11 +103,12 @@ def install(display: Display, arguments: list[str], count: int, sentence: str) -
             if word in ("Collecting", "Requirement"):
                 arrived += 1
                 name = rest.removeprefix("already satisfied: ").partition("==")[0]
-                display.packages = f"{arrived} of {count} packages arrive: {name}"
+                display.packages = f"{arrived} of {_counted(count)} arrive: {name}"
             elif word == "Downloading" and "(" in rest:
                 display.packages += f" {rest[rest.rindex('(') :]}"
             elif word == "Installing":
-                display.packages = f"{count} packages are being unpacked"
+                verb = "is" if count == 1 else "are"
+                display.packages = f"{_counted(count)} {verb} being unpacked"
     if pip.returncode:
         display.close()
         print("".join(lines), end="", file=sys.stderr)
@@ -157,7 +162,8 @@ def main() -> None:
             1,
             "Fairlead itself could not be installed into .venv",
         )
-        display.packages = f"{len(packages)} packages are there"
+        verb = "is" if len(packages) == 1 else "are"
+        display.packages = f"{_counted(len(packages))} {verb} there"
         # From here on there is a processor for it.
         second = subprocess.Popen(
             [*COMPILE, "events"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True

@@ -101,7 +101,7 @@ def test_while_nobody_leads_a_follower_reads_and_nobody_writes(pair: Pair) -> No
     asking = transport(*pair.urls)
     asking.ask("GET", "/v1/version")
     assert asking.age == 1.5
-    with pytest.raises(NotLeadingError):
+    with pytest.raises(NotLeadingError, match="that --url names none leads now"):
         change(asking)
     pair.leads = 1
     change(asking)  # it is looked for again

@@ -157,6 +157,8 @@ def test_an_address_that_is_none_is_refused(
     [
         ("adress: x\n", 'config.yaml:1:1: unknown key "adress"'),
         ("url: [a]\n", "config.yaml:1:6: url"),
+        ("token: x\nurl: 5\n", "config.yaml:2:6: url: it is '5', which is not the address of a"),
+        ("url: http://a:1,foo\n", "config.yaml:1:6: url: it is 'foo', which is not the address"),
         ("url: 'x\n", "this is not YAML"),
     ],
 )
@@ -167,6 +169,12 @@ def test_mistakes_in_the_file_have_their_places(
     with pytest.raises(InputError) as refused:
         find_place("http://a", environ=environ)
     assert sentence in str(refused.value)
+
+
+def test_a_file_that_is_named_has_to_be_there(environ: dict[str, str], tmp_path: Path) -> None:
+    environ["FAIRLEAD_CONFIG"] = str(tmp_path / "nope.yaml")
+    with pytest.raises(InputError, match=r"FAIRLEAD_CONFIG is .*nope.yaml, and there is no such"):
+        find_place("http://a", environ=environ)
 
 
 def test_an_empty_file_says_nothing(environ: dict[str, str], tmp_path: Path) -> None:

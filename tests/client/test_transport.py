@@ -336,6 +336,20 @@ def test_a_certificate_that_is_not_believed_is_said(secured: str) -> None:
         client(secured).version()
 
 
+def test_a_certificate_of_a_service_on_this_machine_is_not_asked_for_again(
+    secured: str, tmp_path: Path
+) -> None:
+    """It is believed to come back where it does not answer."""
+    said = list[str]()
+    place = Place(secured, None, None, "address", kept=tmp_path / "address")
+    with (
+        Client(place=place, patience=60.0, on_wait=said.append) as service,
+        pytest.raises(UnreachableError, match="is not believed"),
+    ):
+        service.version()
+    assert said == []
+
+
 def test_a_certificate_of_ones_own_is_believed_where_it_is_named(
     secured: str, certificate: tuple[Path, Path]
 ) -> None:

@@ -44,7 +44,7 @@ CAUGHT_BY = {
     "drain-forgotten-at-return": 0,
     "event-left-out": 1,
     "events-before-append": 23,
-    "events-not-known-to-be-durable": 215,
+    "events-not-known-to-be-durable": 503,
     "expected-forgotten": 1,
     "gang-in-part": 1,
     "joins-before-it-is-empty": 12,

@@ -15,11 +15,12 @@ class ServiceError(FairleadError):
 
 class UnreachableError(ServiceError):
     """No answer came: nothing listens there, the name is not known, or TLS failed. `sent`: the
-    service may have taken the request in all the same."""
+    service may have taken the request in all the same. `in_vain`: somebody is there with whom no
+    connection comes about, so that to ask again changes nothing."""
 
-    def __init__(self, sentence: str, sent: bool = False) -> None:
+    def __init__(self, sentence: str, sent: bool = False, in_vain: bool = False) -> None:
         super().__init__(sentence)
-        self.sent = sent
+        self.sent, self.in_vain = sent, in_vain
 
 
 class NotAllowedError(ServiceError):

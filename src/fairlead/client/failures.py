@@ -20,6 +20,11 @@ from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 NOT_LEADING = STATUS[ErrorKind.NOT_LEADING]
 
 
+def is_in_vain(error: httpx2.TransportError) -> bool:
+    """Whether TLS failed, which it does again: by its certificate, or as there is none."""
+    return isinstance(error, httpx2.ConnectError) and "[SSL" in str(error)
+
+
 def unreachable(error: httpx2.TransportError, place: Place, timeout: float) -> str:
     """Why no answer came, and what to do."""
     text = str(error)
@@ -71,11 +76,10 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
     if status == 403:
         return NotAllowedError(text or "this token may not do that", status)
     if status == NOT_LEADING:
-        return NotLeadingError(
-            f"{text or 'this service follows another one'}; name all addresses, with commas between"
-            f" them, where {place.said_by} names one",
-            status,
-        )
+        how = f"name all addresses, with commas between them, where {place.said_by} names one"
+        if place.others:
+            how = f"of the addresses that {place.said_by} names none leads now"
+        return NotLeadingError(f"{text or 'this service follows another one'}; {how}", status)
     if status in (408, 429, 503):
         return BusyError(text or f"{place.url} is busy (status {status})", status)
     if status == 404 and mistakes:

@@ -94,7 +94,7 @@ def find_place(
     if url == "":  # as of a variable that is not set: no other service is meant
         check_url(url, "--url")
     local = state_folder(environ)
-    written = _config(config_file(environ))
+    written = _config(config_file(environ), named=bool(environ.get("FAIRLEAD_CONFIG")))
     served = _line(local / ADDRESS)
     candidates = (
         (url, "--url"),
@@ -178,6 +178,12 @@ def check_url(url: str, said_by: str) -> str:
     return url.rstrip("/")
 
 
+def _of(error: InputError) -> tuple[str, str]:
+    """What is wrong, and what would be right."""
+    (mistake,) = error.mistakes
+    return mistake.what, mistake.right
+
+
 def _line(path: Path) -> str | None:
     """The one line of a small file; None if it is not there, or not for us."""
     try:
@@ -188,12 +194,17 @@ def _line(path: Path) -> str | None:
         raise InputError(f"{path} cannot be read: {error}") from error
 
 
-def _config(path: Path) -> dict[str, str]:
-    """Reads the settings of the client's file: none, if it is not there. Raises InputError."""
+def _config(path: Path, *, named: bool) -> dict[str, str]:
+    """Reads the settings of the client's file: none, if it is not there and was not `named`. Raises
+    InputError."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not named:
+            return {}
+        raise InputError(
+            f"FAIRLEAD_CONFIG is {path}, and there is no such file", "name one, or unset it"
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     from fairlead.model.nodes import Source, documents, is_null
@@ -206,8 +217,14 @@ def _config(path: Path) -> dict[str, str]:
             continue
         for key, node in (source.mapping(document, (), KEYS) or {}).items():
             value = source.text(node, (key,))
-            if value is not None:
-                settings[key] = value
+            if value is None:
+                continue
+            settings[key] = value
+            for each in value.split(",") if key == "url" else ():
+                try:
+                    check_url(each.strip(), "it")
+                except InputError as error:
+                    source.wrong(node, (key,), *_of(error))
     mistakes.report()
     if "ca" in settings:  # named from where the file is
         settings["ca"] = str(path.parent / settings["ca"])

@@ -16,7 +16,7 @@ import httpx2
 
 from fairlead.client.answers import Output
 from fairlead.client.errors import AnswerError, BusyError, NotLeadingError, UnreachableError
-from fairlead.client.failures import error_of, unreachable
+from fairlead.client.failures import error_of, is_in_vain, unreachable
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
 from fairlead.client.places import Place, read_again, trust
@@ -191,7 +191,10 @@ class Transport:
                     until = max(until, time.monotonic() + TAKEOVER)
                 self._met = self._met or error.sent
                 left = until - time.monotonic()
+                alone = len(self._addresses) == 1
                 if not self._met or (error.sent and not again) or left < FIRST_PAUSE:
+                    raise
+                if error.in_vain and alone:
                     raise
                 there = ", ".join(self._addresses)
                 trouble = f"nobody answers at {there} (from {self.place.said_by})"
@@ -242,7 +245,7 @@ class Transport:
             sentence = unreachable(error, self.place, self.timeout)
             sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             self._settled = len(self._addresses) == 1
-            raise UnreachableError(sentence, sent=sent) from error
+            raise UnreachableError(sentence, sent=sent, in_vain=is_in_vain(error)) from error
         except RuntimeError as error:  # the library's, of a client that another thread closed
             if not self.closed:
                 raise

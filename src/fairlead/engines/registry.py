@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fairlead.extras import need
+
 if TYPE_CHECKING:  # the command line lists the engines in its help
     from pathlib import Path
 
@@ -35,6 +37,8 @@ class EngineKind:
     """The thing that `--address` leads to; empty where there is none."""
     package: str = ""
     """The package that must be installed beside Fairlead."""
+    checker: str = ""
+    """What raises InputError where this machine has not what it takes, as module:function."""
     shared: bool = False
     """Its tasks and outputs are where a service on another machine can go on with them."""
     modes: tuple[str, ...] = ()
@@ -62,6 +66,7 @@ ENGINES = {
             "fairlead.engines.slurm.opening:open_slurm",
             supervised=False,
             machines_from="Slurm",
+            checker="fairlead.engines.slurm.opening:check_commands",
             modes=("observe", ORDER, PLACE),
             looker="fairlead.engines.slurm.opening:look_at_slurm",
         ),
@@ -72,6 +77,14 @@ ENGINES = {
 IMPORTERS = {"slurm": "fairlead.engines.slurm.importing"}
 """Clusters that `fairlead import` makes files of: the module with `ask` (outputs of the live
 cluster), `load` (saved ones), `slim` (what is worth saving) and `translate`."""
+
+
+def check_there(kind: EngineKind) -> None:
+    """Raises InputError where this machine has not what the engine takes: it is in vain to wait."""
+    if kind.package:
+        need(kind.package)  # a supervised engine would say so from a process of its own
+    if kind.checker:
+        _named(kind.checker)()
 
 
 def open_engine(

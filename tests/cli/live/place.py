@@ -73,6 +73,21 @@ def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
+def lacking(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A service that waits for what it lacks at its start, and what it says of it."""
+    process = start(folder, *words)
+    assert process.stdout is not None
+    try:
+        said = process.stdout.readline()
+        assert said.endswith("; waiting for it up to 60 s\n")
+        yield process, said
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+@contextmanager
 def serving(folder: Path, *words: str) -> Iterator[Served]:
     """A service, on any free port if none is said, up and running; killed at the end if it is
     still there."""

@@ -23,12 +23,12 @@ from tests.cli.live.place import (
     Served,
     environment,
     fairlead,
+    lacking,
     serving,
-    start,
     until,
 )
 from tests.ports import kept_port
-from tests.zygote.forked import Forked
+from tests.zygote.forked import Forked, finished
 
 
 def test_all_that_was_asked_for_goes_into_the_background() -> None:
@@ -68,10 +68,8 @@ def test_it_says_where_it_serves_where_its_state_is_and_how_it_stops(tmp_path: P
         assert mode(served.state) == 0o700
         for name in ("address", "admin-token", "journal.db"):
             assert mode(served.state / name) & 0o077 == 0, name
-        refused = fairlead(tmp_path, "serve", "--state", "state", "--listen", "127.0.0.1:0")
-        assert (refused.returncode, refused.stdout) == (Exit.BAD_INPUT, "")
-        assert refused.stderr.startswith("error: ")
-        assert refused.stderr.count("\n") == 1
+        with lacking(tmp_path, "--state", "state", "--listen", "127.0.0.1:0") as (_, said):
+            assert f"is being written by another service (process {served.process.pid})" in said
         assert running(served.state) == served.process.pid
         code, rest = served.stop(signal.SIGINT)
     assert code == 0
@@ -287,6 +285,21 @@ def test_what_cannot_be_served_is_refused_before_anything_is_there(
         ("api: {token_rate: fast}\n", '"fast" is not a number'),
         ("engine: flux\n", 'there is no engine "flux"'),
         ("policy: tfs\n", "tfs"),
+        ("policy: kdf(k=0)\n", 'config.yaml:1:9: setting "policy": k-DF with k = 0; k must be 1'),
+        (
+            "policy: 'kdf(k=2, gpu=0)'\n",
+            'config.yaml:1:9: setting "policy": k-DF is given the weight gpu=0',
+        ),
+        (
+            "resources: [cpu, gpu, cpu]\n",
+            'config.yaml:1:23: setting "resources": "cpu" is there twice',
+        ),
+        (
+            "quarantine: 1h\nquarantine_most: 1s\n",
+            'config.yaml:1:13: setting "quarantine": the first',
+        ),
+        ("log: all\ntls_cert: c.pem\n", 'config.yaml:2:11: setting "tls_cert": TLS needs a cert'),
+        ("cluster: nope.yaml\n", 'config.yaml:1:10: setting "cluster": no such file: nope'),
         ("a: [\n", "this is not YAML"),
     ],
 )
@@ -304,17 +317,36 @@ def test_mistakes_of_the_file_have_their_places(
     assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_waited_for(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        port = taken.getsockname()[1]
-        process = start(tmp_path, "--listen", f"127.0.0.1:{port}", "--state", "state")
-        out, _ = process.communicate(timeout=240)
-    assert process.returncode == Exit.BAD_INPUT
-    assert f"error: 127.0.0.1:{port} cannot be listened on: Address already in use" in out
-    assert running(tmp_path / "state") is None
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        words = ("--listen", address, "--state", "state", "--log", "off")
+        with lacking(tmp_path, *words) as (process, said):
+            assert f"{address} cannot be listened on: Address already in use" in said
+            assert not (tmp_path / "state").exists()
+            taken.close()
+            assert process.stdout is not None
+            assert f"on http://{address}\n" in process.stdout.readline()
+
+
+def test_a_database_that_is_away_is_waited_for(tmp_path: Path) -> None:
+    words = ("--journal", "postgresql://127.0.0.1:1/none", "--listen", "127.0.0.1:0")
+    with lacking(tmp_path, *words, "--state", "state") as (_, said):
+        assert "the journal in postgresql://127.0.0.1:1/none cannot be used now: " in said
+
+
+def test_a_cluster_whose_commands_are_not_here_leaves_no_journal(tmp_path: Path) -> None:
+    words = ("--engine", "slurm", "--mode", "observe", "--state", "state", "--listen")
+    done = finished(
+        ["fairlead", "serve", *words, "127.0.0.1:0"],
+        tmp_path,
+        environment(tmp_path) | {"PATH": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (Exit.BAD_INPUT, "")
+    assert "there is no sinfo on this machine" in done.stderr
+    assert not (tmp_path / "state" / "journal.db").exists()
 
 
 def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

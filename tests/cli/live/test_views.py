@@ -76,6 +76,13 @@ def drawn(seen: Look | None, width: int, height: int | None, trouble: str = "") 
     return out.getvalue().splitlines()
 
 
+@pytest.mark.parametrize("width", range(72, 140, 3))
+def test_the_first_line_says_how_it_ends_wherever_there_is_room(width: int) -> None:
+    first = drawn(Look(sharing(3), tuple(map(machine, range(9))), (), False, {}), width, 40)[0]
+    assert first.endswith("q quits") or width < 90
+    assert ("policy tsf" in first) == (width >= 102)
+
+
 @given(
     width=st.integers(20, 200),
     height=st.integers(40, 80),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Stream
+from fairlead.engines.local.outputs import MISSING, Missing
 from fairlead.engines.local.processes import process, processes
 from tests.disks import fill, small_disk
 from tests.engines.contract import Doing, collect, end_of, started, wait
@@ -393,6 +394,21 @@ def small_bed(bed: LocalBed) -> Iterator[LocalBed]:
         engine = bed.ready()
         wait(bed, lambda: not engine.poll() and not leftovers(bed.state))
         bed.close()
+
+
+def test_a_task_that_fills_the_disk_is_told_to_have_no_whole_output(small_bed: LocalBed) -> None:
+    """Its shim has no room for a file on its end, either."""
+    engine = small_bed.ready()
+    engine.launch([assign(A, "head -c 3000000 /dev/zero; exit 7", cwd="/")])
+    end = end_of(small_bed, engine, A)
+    assert isinstance(end, Ended)
+    assert (end.cause, end.code) == (Cause.EXITED, 7)
+    assert end.message == MISSING[Missing.NOT_WRITTEN]
+    assert end.started is not None
+    assert end.time > end.started
+    assert not list((small_bed.state / "local" / "live").glob("*.status"))
+    engine.acknowledge([end])
+    engine.forget([A])
 
 
 def test_a_full_disk_starts_nothing_and_loses_nothing(small_bed: LocalBed) -> None:

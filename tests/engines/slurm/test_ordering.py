@@ -191,7 +191,7 @@ def test_an_order_within_limits_is_read_as_seldom_as_they_want(
 
     monkeypatch.setattr(opening, "setting", said.__getitem__)
     monkeypatch.setattr(opening, "cluster_name", lambda: said["ClusterName"])
-    monkeypatch.setattr(opening, "_check_commands", lambda: None)
+    monkeypatch.setattr(opening, "check_commands", lambda: None)
     engines: list[Engine] = []
     try:
         for user in readings:  # root is not limited

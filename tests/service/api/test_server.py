@@ -129,6 +129,25 @@ def test_a_head_that_is_too_long_is_refused(running: Served) -> None:
     assert answer == b"" or b" 400 " in answer.split(b"\r\n")[0]
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked",
+        b"GET /v1/health HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked",
+    ],
+)
+def test_what_says_in_two_ways_where_it_ends_is_refused_and_nothing_follows(
+    running: Served, head: bytes
+) -> None:
+    """RFC 9112, 6.1: who is in front may have believed the other."""
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as connection:
+        connection.sendall(head + b"\r\n\r\n0\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = _all(connection)
+    assert b" 400 " in answer.split(b"\r\n")[0]
+    assert b"is said in two ways" in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_one_address_gets_only_so_many_connections(tmp_path: Path) -> None:
     """A service that had none before, and closes none because nothing comes."""
     with served(tmp_path, {"head_seconds": 600, "address_connections": 20}) as one:

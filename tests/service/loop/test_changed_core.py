@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +14,7 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError
+from fairlead.service.process.logs import Logs
 from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.replay import replay
 from fairlead.service.recovery.snapshots import load, take
@@ -44,6 +47,16 @@ def busy(settings: Settings | None = None) -> Stage:
     stage.submit(job("two", 6, tenant="y", demand={"cpu": 2}))
     stage.settle(2)
     return stage
+
+
+def test_the_log_tells_the_options_as_json() -> None:
+    stage, stream = busy(), io.StringIO()
+    stage.restart(Settings(options=Options(reserve_after=None)))
+    stage.service.listeners.append(Logs(stream, lambda: stage.now).write_entries)
+    stage.step()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    (told,) = [line for line in lines if line["event"] == "core_changed"]
+    assert told["options"]["reserve_after"] is None
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=str)

@@ -7,7 +7,7 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended
 from fairlead.model.errors import InputError
 from fairlead.service.process.clock import BACK, FORWARD, STEP, SteadyClock, check_clock
-from fairlead.service.settings import DAY
+from fairlead.service.settings import DAY, Retention, Settings
 from tests.engines.world import Fate
 from tests.service.loop.stage import SECOND, Stage, job
 
@@ -40,7 +40,7 @@ def test_a_start_believes_a_clock_of_a_service_that_was_off_for_a_while(off: int
         (400 * DAY, "2027-12-29 06:00 UTC, 400 days after the journal's last entry, of 2026-11-24"),
         (-3 * DAY, "2026-11-21 06:00 UTC, 3 days before the journal's last entry, of 2026-11-24"),
         (FORWARD + 1, "30 days after"),
-        (-BACK - 1, "1 days before"),
+        (-BACK - 1, "1 day before"),
         (20_000_000 * DAY, "20000000 days after"),
     ],
 )
@@ -95,6 +95,48 @@ def test_a_jump_while_it_runs_forgets_and_stamps_nothing() -> None:
         stage.service.step(clock())
     assert stage.service.records.job("short") is not None
     assert max(entry.time for entry in stage.entries()) <= stage.now
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_clock_that_was_ahead_once_is_forgotten(restarted: bool) -> None:
+    """The service's time goes half as fast until the clock has caught up, and never back."""
+    stage = Stage()
+
+    def time_of(name: str) -> int:
+        stage.submit(job(name))
+        return stage.entries("job_submitted")[-1].time
+
+    stage.settle(1)
+    stage.now += STEP
+    assert time_of("ahead") == stage.now
+    stage.now -= STEP
+    if restarted:
+        stage.restart()
+    stage.step()
+    for _ in range(60):
+        stage.step(after=STEP // 60)
+    assert time_of("half") - stage.now == STEP // 2
+    for _ in range(60):
+        stage.step(after=STEP // 60)
+    assert time_of("back") == stage.now
+    times = [entry.time for entry in stage.entries()]
+    assert times == sorted(times)
+
+
+def test_what_is_due_while_the_time_goes_half_as_fast_is_done_when_it_is_due() -> None:
+    stage = Stage(settings=Settings(retention=Retention(time=60 * SECOND)), fates={"x": [Fate(0)]})
+    stage.submit(job("x"))
+    stage.settle(1)
+    ended = stage.entries("task_finished")[-1].time
+    stage.now -= 10 * SECOND
+    stage.step()
+    wakes = 0
+    while stage.service.records.job("x") is not None:
+        stage.now = max(stage.now, stage.service.wake())
+        stage.step()
+        wakes += 1
+        assert wakes < 100  # machines are looked at each second
+    assert stage.entries("job_forgotten")[-1].time == ended + 60 * SECOND
 
 
 @pytest.mark.parametrize("ahead", [1, 400 * DAY, 2**80])

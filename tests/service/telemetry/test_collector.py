@@ -178,3 +178,12 @@ def test_another_protocol_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
     done = fairlead(tmp_path, "serve", "--telemetry", "--listen", "127.0.0.1:0", "--state", "state")
     assert (done.returncode, "spans are not sent as 'grpc'" in done.stderr) == (2, True)
+
+
+def test_an_address_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "foo")
+    done = fairlead(tmp_path, "serve", "--telemetry", "--listen", "127.0.0.1:0", "--state", "state")
+    assert done.returncode == 2
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT is 'foo', which is not the address" in done.stderr

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.signin import read_sign_in
 from fairlead.cli.serving.values import API, OFF, SIGN_IN, reader_of, size
 from fairlead.files import STANDARD_INPUT, text_of
-from fairlead.model.errors import About, InputError, Mistakes
+from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.options import CHOSEN, Options
@@ -25,6 +26,9 @@ Node = Any
 PATHS = ("cluster", "state", "tls_cert", "tls_key")
 """Options that name files: from where the configuration is."""
 
+SETTING = "setting"
+"""Of this, by its name, mistakes are about."""
+
 OPTIONS = (
     *("engine", "mode", "partition", "listen", "advertise", "journal", "address", "log", *PATHS),
     *("behind_proxy", "no_auth", "standby", "telemetry"),
@@ -37,12 +41,31 @@ _UNITS = "units"
 
 @dataclass(frozen=True)
 class Configured:
-    """Content of a file: options of the command, settings of the service and of its API."""
+    """Content of a file: options of the command, settings of the service and of its API; the
+    `places` of those that stand in no section."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     api: ApiSettings = field(default_factory=ApiSettings)
     sign_in: SignInSettings | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Adds to mistakes about a setting the place where the file has it."""
+        try:
+            yield
+        except InputError as error:
+            found = [self._placed(each) for each in error.mistakes]
+            if tuple(found) == error.mistakes:
+                raise
+            raise InputError(found) from error
+
+    def _placed(self, mistake: Mistake) -> Mistake:
+        kind, *names = mistake.about or ("",)
+        if mistake.place is not None or kind != SETTING or not names:
+            return mistake
+        return replace(mistake, place=self.places.get(str(names[0])))
 
 
 def refuse_standard_input(file: str, what: str) -> None:
@@ -61,9 +84,10 @@ def read_config(path: Path) -> Configured:
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}
+    places: dict[str, Place] = {}
     for document in documents(str(path), text, mistakes):
         if not is_null(document):
-            said |= _document(source, document)
+            said |= _document(source, document, places)
     mistakes.report()
     options = {key: said[key] for key in OPTIONS if key in said}
     for key in PATHS:
@@ -78,7 +102,8 @@ def read_config(path: Path) -> Configured:
     sign_in = said.pop(SIGN_IN, None)
     if sign_in is not None and sign_in.ca is not None:
         sign_in = replace(sign_in, ca=str(path.parent / sign_in.ca))
-    return Configured(options, settings, replace(ApiSettings(), **said.pop(API, {})), sign_in)
+    api = replace(ApiSettings(), **said.pop(API, {}))
+    return Configured(options, settings, api, sign_in, places)
 
 
 def _of_service() -> list[str]:
@@ -87,7 +112,7 @@ def _of_service() -> list[str]:
     return [each.name for each in fields(Settings) if each.name not in nested]
 
 
-def _document(source: Source, node: Node) -> dict[str, Any]:
+def _document(source: Source, node: Node, where: dict[str, Place]) -> dict[str, Any]:
     parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, API: ApiSettings}
     allowed = [*OPTIONS, *_of_service(), *CHOSEN, *parts, SIGN_IN]
     said: dict[str, Any] = {}
@@ -101,7 +126,8 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
         elif key == SIGN_IN:
             said[key] = read_sign_in(source, child)
         else:
-            value = _value(source, child, ("setting", key))
+            where[key] = source.place(child)
+            value = _value(source, child, (SETTING, key))
             if value is None and not (key in OFF and not len(source.mistakes)):
                 continue
             if key in CHOSEN:
@@ -110,6 +136,7 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
                 said[key] = value
                 places[key] = child
     _check_units(source, said, places)
+    _check_quarantine(source, said, places)
     return said
 
 
@@ -118,8 +145,17 @@ def _check_units(source: Source, said: Mapping[str, Any], places: Mapping[str, N
     devices = said.get("devices", Settings().devices)
     for name in said.get(_UNITS, ()):
         if name in devices:
-            about = ("setting", _UNITS, name)
+            about = (SETTING, _UNITS, name)
             source.wrong(places[_UNITS], about, "this is a device", "leave its unit out")
+
+
+def _check_quarantine(source: Source, said: Mapping[str, Any], places: Mapping[str, Node]) -> None:
+    """The first one is no longer than the longest."""
+    first, most = (said.get(name) for name in ("quarantine", "quarantine_most"))
+    if first is not None and most is not None and first > most:
+        about = (SETTING, "quarantine")
+        what = "the first is longer than quarantine_most"
+        source.wrong(places["quarantine"], about, what, "write a shorter one, or a longer most")
 
 
 def _value(source: Source, node: Node, about: About) -> Any:
@@ -128,6 +164,9 @@ def _value(source: Source, node: Node, about: About) -> Any:
     if name in _LISTS:
         items = source.sequence(node, about) or []
         texts = [source.text(item, about) for item in items]
+        for at, text in enumerate(texts):
+            if text in texts[:at]:
+                source.wrong(items[at], about, f'"{text}" is there twice', "write it once")
         return tuple(text for text in texts if text is not None)
     if name == _UNITS:
         amounts = source.mapping(node, about) or {}
@@ -135,7 +174,7 @@ def _value(source: Source, node: Node, about: About) -> Any:
             each: _read(source, child, (*about, each), size) for each, child in amounts.items()
         }
         return None if None in sizes.values() else FrozenMap(sizes)
-    reader = reader_of("" if about[0] == "setting" else str(about[0]), name)
+    reader = reader_of("" if about[0] == SETTING else str(about[0]), name)
     if about[0] == API and name == "addresses":
         items = source.sequence(node, about) or []
         read_items = [_read(source, item, about, reader) for item in items]

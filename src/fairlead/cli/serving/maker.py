@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import pwd
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.cli.serving.anew import NewJournal
-from fairlead.cli.serving.config import refuse_standard_input
+from fairlead.cli.serving.config import SETTING, refuse_standard_input
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
-from fairlead.engines.registry import ENGINES, PLACE, open_engine
+from fairlead.engines.registry import ENGINES, PLACE, check_there, open_engine
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
+from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import JournalError, TakenJournalError, VersionJournalError
 from fairlead.service.settings import where_others_place, without_devices
 
@@ -74,6 +76,7 @@ class ServiceMaker:
         from fairlead.service.journal.places import open_store
         from fairlead.service.recovery.recover import last_time, recover
 
+        check_there(ENGINES[self._plan.engine])
         new = NewJournal(self._plan.state, self._plan.begin_anew)
         since = steady_clock()
         try:
@@ -223,10 +226,6 @@ class ServiceMaker:
         """The engine; of one that services on several machines reach, and of a cluster that another
         scheduler runs, the one that the journal names."""
         plan, kind = self._plan, ENGINES[self._plan.engine]
-        if kind.package:
-            from fairlead.extras import need
-
-            need(kind.package)  # a supervised engine would say so from a process of its own
         start = known.records.start
         named = kind.shared or kind.modes
         identity = start.engine if named and start is not None else None
@@ -242,9 +241,24 @@ class ServiceMaker:
             most_output=self._settings.kept_output,
         )
         self.notes = notes
+        if not kind.machines_from:
+            warnings = [*warnings, *_unknown_users(self._settings.tenants)]
         for each in warnings:
             complain(f"{WARNING}{each}")
         return engine
+
+
+def _unknown_users(tenants: Iterable[Tenant]) -> Iterator[str]:
+    """Sentences on tenants whose tasks all would be refused on this machine."""
+    for each in tenants:
+        try:
+            if each.user is not None:
+                pwd.getpwnam(each.user)
+        except KeyError:
+            yield (
+                f"there is no user {each.user!r} on this machine, as whom tenant {each.name!r} is"
+                " to run: none of its tasks starts until there is"
+            )
 
 
 def cluster_of(plan: Plan) -> Cluster | None:
@@ -254,7 +268,14 @@ def cluster_of(plan: Plan) -> Cluster | None:
     if plan.cluster is None:
         return None
     refuse_standard_input(plan.cluster, "machines")
-    given, kind = texts_of([plan.cluster]), ENGINES[plan.engine]
+    try:
+        given, kind = texts_of([plan.cluster]), ENGINES[plan.engine]
+    except InputError as error:
+        if plan.cluster != plan.configured.options.get("cluster"):
+            raise
+        # Whoever named it there is told where.
+        about = (SETTING, "cluster")
+        raise InputError(replace(each, about=about) for each in error.mistakes) from error
     cluster, jobs = read_parts(given) if kind.machines_from else read(given)
     if jobs:
         raise InputError(

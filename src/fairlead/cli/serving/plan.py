@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.cli.serving.config import Configured, read_config
+from fairlead.cli.serving.config import SETTING, Configured, read_config
 from fairlead.cli.serving.values import LISTEN, journal, listening
 from fairlead.client.places import check_url, state_folder
 from fairlead.engines.registry import ENGINES, ORDER, PLACE
@@ -51,7 +51,11 @@ class Plan:
 def plan_of(args: argparse.Namespace) -> Plan:
     """Puts the options together. Raises InputError where they do not fit."""
     configured = read_config(Path(args.config)) if args.config else Configured()
+    with configured.placing():
+        return _plan(args, configured)
 
+
+def _plan(args: argparse.Namespace, configured: Configured) -> Plan:
     def option(name: str, default: Any = None) -> Any:
         given = getattr(args, name)
         return configured.options.get(name, default) if given is None else given
@@ -80,7 +84,12 @@ def plan_of(args: argparse.Namespace) -> Plan:
             f"write --engine {other.name}, or leave it out",
         )
     if bool(option("tls_cert")) != bool(option("tls_key")):
-        raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+        said = "tls_cert" if option("tls_cert") else "tls_key"
+        raise InputError(
+            "TLS needs a certificate and its key",
+            "give --tls-cert and --tls-key",
+            about=(SETTING, said) if said in configured.options else (),
+        )
     if configured.sign_in is not None:
         from fairlead.extras import need
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.inputs import complain, say
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.copies import check_original
-from fairlead.cli.serving.full_disk import FullDisk, is_full
 from fairlead.cli.serving.maker import ServiceMaker
+from fairlead.cli.serving.not_yet import Patience, why_not_yet
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
 from fairlead.cli.serving.telemetry import open_telemetry
@@ -45,22 +45,26 @@ RETRY = 1.0
 
 
 def serve_now(plan: Plan, started: Callable[[], None]) -> int:
+    """As `_serve_now`; mistakes of the file have their places."""
+    with plan.configured.placing():
+        return _serve_now(plan, started)
+
+
+def _serve_now(plan: Plan, started: Callable[[], None]) -> int:
     """Serves until it is told to stop; `started` is called once it listens. Raises InputError where
-    it cannot begin, and OutputError where it cannot go on: nothing that was accepted is lost then.
+    it never can begin, BusyError where it cannot for longer than one waits for it, and OutputError
+    where it cannot go on: nothing that was accepted is lost then.
 
     Where another service takes over a journal in a database, this one begins anew and follows it:
     of what it decided last it cannot know how much counts. Where the journal is away by then, it
     says so once and waits for it, for as long as that takes."""
-    from fairlead.service.process.listening import check_listening
+    from fairlead.service.process.listening import UnboundError, check_listening
     from fairlead.service.process.troubles import Troubles
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
-    check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
-    _private(plan.state)
-    check_original(plan.state, plan.state_is_moved)
     voice, overtaken = Voice(plan.log), False
     waiting = Troubles(voice.say_trouble)
-    full = FullDisk(plan.state, lambda why: complain(f"{WARNING}{why}"))
+    patience = Patience(lambda why: complain(f"{WARNING}{why}"))
 
     def listens() -> None:
         started()
@@ -71,18 +75,28 @@ def serve_now(plan: Plan, started: Callable[[], None]) -> int:
         while True:
             begun: list[str] = []
             try:
+                check_listening(
+                    *(plan.host, cert, key, plan.port),
+                    behind_proxy=plan.behind_proxy,
+                    no_auth=plan.no_auth,
+                )
+                _private(plan.state)
+                check_original(plan.state, plan.state_is_moved)
                 code = _serve(plan, voice, begun, listens)
-            except (JournalError, EngineError, OutputError, OSError) as error:
-                if not begun and is_full(error, plan.state):
-                    full.wait()
-                    continue
-                if not isinstance(error, JournalError | EngineError):
-                    raise
+            except (JournalError, EngineError, OutputError, OSError, UnboundError) as error:
+                ours = isinstance(error, JournalError | EngineError)
                 lasting = isinstance(error, CorruptJournalError | VersionJournalError)
-                if overtaken and not begun and not lasting:
+                if overtaken and not begun and ours and not lasting:
                     waiting.look(Away.because_of(error), voice.clock())
                     time.sleep(RETRY)
                     continue
+                # Asked for once, a new journal is there at the next try.
+                why = None if begun or plan.begin_anew else why_not_yet(error, plan.state)
+                if why is not None:
+                    patience.wait(error, why)
+                    continue
+                if not ours:
+                    raise
                 if not begun:
                     raise InputError(str(error)) from error
                 if not (isinstance(error, TakenJournalError) and plan.shared):
@@ -104,7 +118,7 @@ class Away:
     engine_trouble: str = ""
 
     @classmethod
-    def because_of(cls, error: JournalError | EngineError) -> Away:
+    def because_of(cls, error: Exception) -> Away:
         """The subject of the error."""
         if isinstance(error, EngineError):
             return cls(engine_trouble=str(error))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.inputs import complain
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING
+from fairlead.client.places import check_url
 from fairlead.extras import missing
 from fairlead.model.errors import InputError
 from fairlead.service.process.troubles import Change, Part
@@ -44,6 +45,9 @@ def open_telemetry(plan: Plan, say: Callable[[Change], None]) -> Telemetry | Non
                 f"spans are not sent as {protocol[:40]!r}",
                 f"set OTEL_EXPORTER_OTLP_PROTOCOL to {SPOKEN}, and the endpoint to its port (4318)",
             )
+        for name in ENDPOINTS:
+            if named := os.environ.get(name):
+                check_url(named, name)
         try:
             from fairlead.service.telemetry.telemetry import Telemetry
         except ModuleNotFoundError as error:

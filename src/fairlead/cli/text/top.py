@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -139,8 +140,10 @@ def _title(seen: Look | None, where: str, width: int, keys: str) -> Text:
         waiting = sum(each.waiting for each in top)
         title.append(f"  {up} of {counted(len(seen.machines), 'machine')} up")
         title.append(f"  tasks: {running} running, {waiting} waiting")
-        if width >= NARROW:
-            title.append(f"  policy {seen.shares.policy}  {time.strftime('%H:%M:%S')}", style="dim")
+        if width >= NARROW:  # and where there is room beside how it ends
+            for part in (f"  policy {seen.shares.policy}", f"  {time.strftime('%H:%M:%S')}"):
+                if title.cell_len + cell_len(part) + cell_len(keys) + 2 <= width:
+                    title.append(part, style="dim")
     if keys:
         title.append(f"  {keys}", style="dim")
     return title

@@ -38,6 +38,19 @@ def create(name: str, text: str, folder: int | None = None) -> bool:
     return True
 
 
+def add(name: str, text: str, folder: int) -> None:
+    """Adds a line to a small file, which takes no room of the disk: what it has there is a block.
+    When it was changed stays as it was. Raises OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    file = os.open(name, flags, dir_fd=folder)
+    try:
+        about = os.fstat(file)
+        os.write(file, text.encode())
+        os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+    finally:
+        os.close(file)
+
+
 def writer(name: str) -> int | None:
     """The process that writes the file of this name; None: nobody does."""
     word = name.removesuffix(UNFINISHED).rpartition(".")[2]

@@ -1,7 +1,8 @@
 """Records on disk of each attempt: its claim, the cause of its stop, its end, and its output.
 
     live/1.0.1.claim        process number and start of the shim that runs it, and as whom it runs;
-                            "never": nobody may; "unknown": nobody can say any more
+                            "never": nobody may; "unknown": nobody can say any more; below it how
+                            and when it ended, where the disk had no room for a file more
     live/1.0.1.why          why the engine stopped it, written before the first signal
     live/1.0.1.cut          nothing more is kept of what it writes
     live/1.0.1.status       how it ended, written by the shim
@@ -66,6 +67,14 @@ class Status:
     code: int
     number: int
     time: int  # nanoseconds
+
+
+_END = re.compile(r"(exit|missed|broken) ([0-9]{1,3}) ([0-9]{1,3})(?: ([0-9]{1,19}))?\n")
+
+
+def _status(match: re.Match[str], time: int) -> Status:
+    kind = cast('Literal["exit", "missed", "broken"]', match[1])
+    return Status(kind, int(match[2]), int(match[3]), time)
 
 
 def parse(name: str) -> Attempt | None:
@@ -141,7 +150,8 @@ class Records:
             return Unclaimed.FORBIDDEN
         if text == UNKNOWN:
             return Unclaimed.UNKNOWN
-        match = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,18}) ([0-9]{1,10})\n", text)
+        line, _, _ = text.partition("\n")
+        match = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,18}) ([0-9]{1,10})", line)
         if match is None or int(match[1]) < 2:
             self._tell(attempt, "claim")
             return Unclaimed.UNREADABLE
@@ -155,14 +165,19 @@ class Records:
         """Reads its end, if its shim wrote that down."""
         found = read(f"{self.record(attempt)}.status")
         if found is None:
-            return None
+            return self._noted_status(attempt)
         text, time = found
-        match = re.fullmatch(r"(exit|missed|broken) ([0-9]{1,3}) ([0-9]{1,3})\n", text)
-        if match is None:
+        match = _END.fullmatch(text)
+        if match is None or match[4]:
             self._tell(attempt, "status")
             return None
-        kind = cast('Literal["exit", "missed", "broken"]', match[1])
-        return Status(kind, int(match[2]), int(match[3]), time)
+        return _status(match, time)
+
+    def _noted_status(self, attempt: Attempt) -> Status | None:
+        """The same, where its shim had to write it below its claim."""
+        text, _ = read(f"{self.record(attempt)}.claim") or ("", 0)
+        match = _END.fullmatch(text.partition("\n")[2])
+        return _status(match, int(match[4])) if match is not None and match[4] else None
 
     def stop(self, attempt: Attempt, cause: Cause) -> None:
         """Write down why the engine is going to stop it; the first cause stays."""

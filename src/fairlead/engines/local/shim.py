@@ -13,10 +13,11 @@ import ctypes
 import errno
 import os
 import signal
+import time
 from typing import NamedTuple, NoReturn
 
 from fairlead.engines.local.outputs import Outputs
-from fairlead.engines.local.record_file import create
+from fairlead.engines.local.record_file import add, create
 
 NO_FOLDER, CANNOT_RUN, NOT_FOUND = 125, 126, 127
 """The codes of a task that could not be started; the last two are a shell's."""
@@ -105,8 +106,11 @@ def _stand_over(order: Order, records: int, nothing: int) -> int:
         line, code = _run(order, records, stopping)
     except OSError as error:
         line, code = f"broken {BROKEN} {error.errno or errno.EIO}", BROKEN
-    with contextlib.suppress(OSError):  # a full disk: the exit code tells the spawner
+    try:
         create(f"{order.attempt}.status", f"{line}\n", records)
+    except OSError:  # a full disk, perhaps of what this task wrote
+        with contextlib.suppress(OSError):  # the exit code tells the spawner
+            add(f"{order.attempt}.claim", f"{line} {time.time_ns()}\n", records)
     stopping.clear()
     return code
 

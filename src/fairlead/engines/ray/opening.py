@@ -132,7 +132,7 @@ def _ray() -> list[str]:
     beside = Path(sys.executable).with_name("ray")
     program = str(beside) if beside.exists() else shutil.which("ray")
     if program is None:
-        raise EngineError("the command `ray` is not there")
+        raise InputError("the command `ray` is not there", "install Ray where Fairlead is")
     return [program]
 
 

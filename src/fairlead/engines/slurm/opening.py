@@ -38,7 +38,7 @@ def open_slurm(
     """The engine of the cluster whose commands are here, and what to warn of. `identity`: of the
     cluster that the journal is of. Where slurmctld is away, it is opened, and waits for it. Raises
     EngineError and InputError."""
-    _check_commands()
+    check_commands()
     if mode == "observe":
         return Observer(every, ask, cluster_name, identity), []
     if mode == "place":
@@ -59,7 +59,7 @@ def open_slurm(
 def look_at_slurm(mode: str | None, partition: str | None) -> tuple[str, list[str]]:
     """The cluster whose commands are here, in a sentence, without opening it, and what to warn of
     where it is served so. Raises EngineError and InputError."""
-    _check_commands()
+    check_commands()
     picture = parse(ask({ACCOUNTS: ""}))
     said = f"slurm {picture.version}: cluster {cluster_name()}, {tally(len(picture.nodes), 'node')}"
     if mode == "order":
@@ -81,7 +81,7 @@ def allowance() -> Allowance:
     return Allowance(most - most // RESERVE, requests)
 
 
-def _check_commands() -> None:
+def check_commands() -> None:
     """Raises InputError where commands are not here: to wait for them would be in vain."""
     for program, *_ in COMMANDS.values():
         if program != "sacctmgr" and shutil.which(program) is None:

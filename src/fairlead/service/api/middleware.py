@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairlead.service.api.bodies import give_back
+from fairlead.service.api.bodies import CLOSE, give_back
 from fairlead.service.api.entering import CALLER
 from fairlead.service.api.neighbours.limits import neighbourhood
 from fairlead.service.api.neighbours.places import who_of
@@ -99,7 +99,7 @@ class Middleware:
         return [*given, *ours, *self._worth()]
 
     async def _answer(self, scope: Scope, path: bytes, receive: Receive, send: Send) -> None:
-        refused = self._refuse_long(scope, path)
+        refused = self._refuse_long(scope, path) or _refuse_framing(scope)
         if refused is None and self._no_auth:
             refused = self._refuse(scope["headers"])
         if refused is not None:
@@ -164,7 +164,7 @@ class Middleware:
             ErrorKind.BAD_REQUEST,
             f"the head of the request is longer than {most} bytes",
             "send shorter headers and a shorter address",
-            headers={"Connection": "close"},
+            headers=CLOSE,
         )
 
     def _refuse(self, headers: Headers) -> RefusalError | None:
@@ -178,6 +178,22 @@ class Middleware:
         if not all(is_origin(origin, hosts[0]) for origin in origins):
             return RefusalError(ErrorKind.FORBIDDEN, "another page's requests are not answered")
         return None
+
+
+def _refuse_framing(scope: Scope) -> RefusalError | None:
+    """Refuses a request that says in two ways where it ends, or in one that its version has not:
+    whoever is in front may have believed the other (RFC 9112, 6.1). Nothing follows on it."""
+    names = {name for name, _ in scope["headers"]}
+    if b"transfer-encoding" not in names:
+        return None
+    if b"content-length" not in names and scope.get("http_version") != "1.0":
+        return None
+    return RefusalError(
+        ErrorKind.BAD_REQUEST,
+        "the length of the body is said in two ways",
+        "send Content-Length, or Transfer-Encoding over HTTP/1.1",
+        headers=CLOSE,
+    )
 
 
 def _name_of(host: str) -> str:

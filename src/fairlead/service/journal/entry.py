@@ -47,6 +47,10 @@ class VersionJournalError(JournalError):
     to wait changes nothing."""
 
 
+class AwayJournalError(JournalError):
+    """It, or its server, does not answer now: the same may be asked again."""
+
+
 class TakenJournalError(JournalError):
     """Another service writes this journal."""
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from fairlead.extras import missing
 from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import (
+    AwayJournalError,
     CorruptJournalError,
-    JournalError,
     NoJournalError,
     Standing,
     TakenJournalError,
@@ -167,7 +167,7 @@ def without_password(url: str) -> str:
     return f"{parts.scheme}://{host}{parts.path}"
 
 
-class HeldJournalError(JournalError):
+class HeldJournalError(AwayJournalError):
     """Somebody is in the middle of a transaction, and does not go on."""
 
 
@@ -291,12 +291,12 @@ class PostgresSession:
         except psycopg.errors.LockNotAvailable as error:
             raise HeldJournalError(f"{self._name} cannot be used now: {_first(error)}") from error
         except psycopg.errors.DiskFull as error:
-            raise JournalError(
+            raise AwayJournalError(
                 f"{self._name} cannot be used now: the server's disk is full; make room: nothing"
                 " that was accepted is lost"
             ) from error
         except psycopg.Error as error:
-            raise JournalError(f"{self._name} cannot be used now: {_first(error)}") from error
+            raise AwayJournalError(f"{self._name} cannot be used now: {_first(error)}") from error
 
 
 def _there(session: Session) -> bool:

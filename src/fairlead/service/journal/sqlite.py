@@ -11,7 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
+from fairlead.service.journal.entry import (
+    AwayJournalError,
+    CorruptJournalError,
+    JournalError,
+    NoJournalError,
+)
 from fairlead.service.journal.lock import Lock, is_held
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, check_version, migrate
@@ -33,6 +38,7 @@ _SAID = {
     sqlite3.SQLITE_PERM: "it may not be used; see to its permissions",
     sqlite3.SQLITE_IOERR: "the disk does not take it; see to the disk and to limits on files",
 }
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -174,7 +180,9 @@ class SqliteSession:
         # trusted, even where it can be read back.
         ((_, logged, copied),) = self.run("PRAGMA wal_checkpoint(PASSIVE)")
         if logged != copied:
-            raise JournalError(f"the journal {self._path} is being read: stop that for a moment")
+            raise AwayJournalError(
+                f"the journal {self._path} is being read: stop that for a moment"
+            )
 
     def check(self) -> None:
         found = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
@@ -202,7 +210,8 @@ class SqliteSession:
                     f"{name} is damaged ({error}): put back the last good copy of it"
                 ) from error
             said = _SAID.get(code, "see to the file and its disk")
-            raise JournalError(f"{name} cannot be used now ({error}): {said}") from error
+            failed = AwayJournalError if code in _LOCKED else JournalError
+            raise failed(f"{name} cannot be used now ({error}): {said}") from error
 
 
 def _beside(path: Path, what: str) -> Path:

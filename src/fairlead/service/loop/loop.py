@@ -104,7 +104,8 @@ class Service:
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._time = 0
-        self._ahead = 0  # of the clock that `step` is told
+        self._told = 0  # what `step` was told last
+        self._ahead = 0  # of that clock
 
     @property
     def trouble(self) -> str:
@@ -223,7 +224,8 @@ class Service:
         if self._committer.stuck is not None or self._doubt or self.core is None:
             return self._time + RETRY - self._ahead
         time = next_time(self.core, self.records, self._link, self.machines, self.watch)
-        return time - self._ahead
+        # While it is ahead, twice as much of that clock passes.
+        return time - self._ahead + min(max(0, time - self._time), self._ahead)
 
     def close(self) -> None:
         """Lets go of everything. Tasks go on running, and nothing is lost."""
@@ -264,8 +266,11 @@ class Service:
         return value, thread_time() - began
 
     def _clock(self, now: int) -> int:
-        """The time of a step. It never goes back: where the clock did, it goes on from there."""
-        self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
+        """The time of a step. It never goes back: where the clock did, it goes on from there, half
+        as fast until the clock is there too, so that one that was wrong once is forgotten."""
+        passed, self._told = max(0, now - self._told), now
+        ahead = max(0, self._ahead - passed // 2)
+        self._ahead = max(ahead, max(self._time, self.records.time) - now)
         return now + self._ahead
 
     def _take_over(self, time: int) -> bool:

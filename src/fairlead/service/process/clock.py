@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from fairlead.model.errors import InputError
+from fairlead.model.words import counted
 from fairlead.service.settings import DAY
 
 FORWARD = 30 * DAY
@@ -40,7 +41,7 @@ def check_clock(now: int, last: int, *, is_right: bool = False) -> None:
         return
     apart = round(abs(now - last) / DAY)
     raise InputError(
-        f"the clock of this machine says {_write_time(now)}, {apart} days"
+        f"the clock of this machine says {_write_time(now)}, {counted(apart, 'day')}"
         f" {'after' if now > last else 'before'} the journal's last entry, of {_write_time(last)}",
         "set the clock; if it is right, say so once with --clock-is-right",
     )

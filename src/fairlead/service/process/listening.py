@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import ssl
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from fairlead.model.errors import InputError
 from fairlead.service.api.middleware import is_loopback
@@ -13,16 +16,22 @@ from fairlead.service.api.neighbours.listener import Listener
 from fairlead.service.api.settings import ApiSettings
 
 
+class UnboundError(InputError):
+    """Nobody can listen there now: another one does, or the address is not there, or not known,
+    yet."""
+
+
 def check_listening(
     host: str,
     tls_cert: Path | None = None,
     tls_key: Path | None = None,
+    port: int = 0,
     *,
     behind_proxy: bool = False,
     no_auth: bool = False,
 ) -> None:
     """Raises InputError where it would not be safe to listen there, or the certificate does not
-    load. Nothing is opened."""
+    load, and UnboundError where it cannot be listened there now. Nothing stays open."""
     if (tls_cert is None) != (tls_key is None):
         raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
     loopback = all(is_loopback(address) for address in _addresses(host))
@@ -43,23 +52,25 @@ def check_listening(
             f"{host} is not this machine alone, and without TLS tokens can be read on the way",
             "give --tls-cert and --tls-key, or --behind-proxy where a proxy in front has TLS",
         )
+    try:
+        family, _, _, _, address = _first_of(host, port)
+        with closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+            _bind(probe, address)
+    except OSError as error:
+        raise _unbound(host, port, error) from error
 
 
 def bind_listener(
     host: str, port: int, settings: ApiSettings, *, tls: bool, behind_proxy: bool
 ) -> Listener:
-    """The socket, bound. Raises InputError."""
+    """The socket, bound. Raises InputError and UnboundError."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        family, _, _, _, address = _first_of(host, port)
         listener = Listener(family, settings, tls=tls, behind_proxy=behind_proxy)
     except OSError as error:
         raise _unbound(host, port, error) from error
     try:
-        if sys.platform != "win32":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        _bind(listener, address)
         listener.setblocking(False)
     except OSError as error:
         listener.close()
@@ -80,15 +91,31 @@ def _addresses(host: str) -> list[str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise InputError(
+        unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN
+        raise (UnboundError if unknown else InputError)(
             f"there is no host {host[:80]!r} to listen on", "write an address of this one"
         ) from error
     return [str(address[0]) for *_, address in found]
 
 
+def _first_of(host: str, port: int) -> Any:
+    """As socket.getaddrinfo says it. Raises OSError."""
+    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+
+
+def _bind(listener: socket.socket, address: Any) -> None:
+    if sys.platform != "win32":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(address)
+
+
 def _unbound(host: str, port: int, error: OSError) -> InputError:
     why = error.strerror or str(error)
-    return InputError(f"{host}:{port} cannot be listened on: {why}", "choose another with --listen")
+    # An address may come with its network, which a machine that starts waits for.
+    passing = error.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)
+    return (UnboundError if passing else InputError)(
+        f"{host}:{port} cannot be listened on: {why}", "choose another with --listen"
+    )
 
 
 def _context(cert: Path, key: Path) -> ssl.SSLContext:

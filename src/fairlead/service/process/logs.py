@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from typing import TextIO
@@ -69,7 +69,7 @@ class Logs:
         self._stream, self._clock, self.level = stream, clock, level
         self._lock = threading.Lock()
 
-    def event(self, kind: str, **fields: str | int | float | bool | None) -> None:
+    def event(self, kind: str, **fields: object) -> None:
         """One line, if anything is written at all."""
         if self.level is not Level.OFF:
             self._write([_line(self._clock(), kind, fields)])
@@ -79,7 +79,7 @@ class Logs:
         if change.why is None:
             self.event(f"{change.part.value}_back", seconds=change.after // MICROSECONDS)
         else:
-            self.event(f"{change.part.value}_down", why=_scalar(change.why))
+            self.event(f"{change.part.value}_down", why=_cut(change.why))
 
     def write_entries(self, entries: Sequence[Entry]) -> None:
         if self.level is Level.OFF:
@@ -93,7 +93,7 @@ class Logs:
                 lines.append(_line(entry.time, entry.kind, {_NAMED[entry.kind]: name}, entry.seq))
             elif entry.kind in names:
                 said = {
-                    name: _scalar(entry.body[name])
+                    name: _short(entry.body[name])
                     for name in names[entry.kind]
                     if name in entry.body
                 }
@@ -111,20 +111,23 @@ class Logs:
                 self._stream.flush()
 
 
-def _line(
-    time: int, kind: str, fields: dict[str, str | int | float | bool | None], seq: int | None = None
-) -> str:
+def _line(time: int, kind: str, fields: dict[str, object], seq: int | None = None) -> str:
     line: dict[str, object] = {"time": _write_time(time), "event": kind}
     if seq is not None:
         line["seq"] = seq
     return json.dumps(line | fields, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
-def _scalar(value: object) -> str | int | float | bool | None:
-    """Cuts a text so that it fits into a line."""
+def _short(value: object) -> object:
+    """As JSON has it, each text cut so that it fits into a line."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    text = str(value)
+    if isinstance(value, Mapping):
+        return {str(name): _short(each) for name, each in value.items()}
+    return _cut(str(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 300 else text[:297] + "..."
 
 

@@ -106,26 +106,27 @@ def change_of(start: Start, settings: Settings) -> Body | None:
     pieces = [unit["name"] for unit in start.units if unit["piece"]]
     for name in settings.resources:
         if name not in names:
-            _refuse_change(f"it counts {', '.join(names)}, and not {name}")
+            _refuse_change("resources", f"it counts {', '.join(names)}, and not {name}")
     for name in names:
         if (name in settings.devices) is not (name in pieces):
             kept = "devices" if name in pieces else "no devices"
-            _refuse_change(f"its resource {name} comes in {kept}, and that stays so")
+            _refuse_change("devices", f"its resource {name} comes in {kept}, and that stays so")
     for unit in start.units:
         said = settings.units.get(unit["name"])
         if said is not None and str(said) != unit["unit"]:
             _refuse_change(
-                f"it counts {unit['name']} in units of {unit['unit']}, and not of {said}"
+                "units", f"it counts {unit['name']} in units of {unit['unit']}, and not of {said}"
             )
     wanted = start_body((), settings)
     body = {name: wanted[name] for name in CHOSEN}
     return None if body == {name: getattr(start, name) for name in CHOSEN} else body
 
 
-def _refuse_change(what: str) -> NoReturn:
+def _refuse_change(setting: str, what: str) -> NoReturn:
     raise InputError(
         f"what the journal counts was chosen when it was begun: {what}",
         "leave it as it was, or begin with a new state folder",
+        about=("setting", setting),
     )
 
 

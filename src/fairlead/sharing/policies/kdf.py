@@ -11,7 +11,16 @@ from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
 
 
-@policy("kdf", poolable=True, sees=Sees.ALL)
+def _check(k: int = 2, **weight: float) -> None:
+    if k < 1:
+        raise InputError(f"k-DF with k = {k}", "k must be 1 or more")
+    for name, value in weight.items():
+        if not (0 < value < np.inf):
+            given = f"k-DF is given the weight {name}={value:g}"
+            raise InputError(given, "a weight must be a positive finite number")
+
+
+@policy("kdf", poolable=True, sees=Sees.ALL, check=_check)
 def kdf(problem: Problem, k: int, **weight: float) -> Floats:
     """1 / the product of the k largest shares of a task, each times its resource's weight.
 
@@ -19,7 +28,8 @@ def kdf(problem: Problem, k: int, **weight: float) -> Floats:
     as often as they occur, a share of zero not at all: a job that demands fewer than k resources
     is refused. Of equal shares the one with the larger weight comes first.
     """
-    _check(problem, k, weight)
+    for name in weight:
+        demand_of(problem, name)
     shares = resource_shares(problem)
     refuse(
         problem,
@@ -41,17 +51,7 @@ def kdf(problem: Problem, k: int, **weight: float) -> Floats:
     return inverse((np.take_along_axis(shares, largest, axis=1) * exact[largest]).prod(axis=1))
 
 
-@policy("2df", poolable=True, sees=Sees.ALL)
+@policy("2df", poolable=True, sees=Sees.ALL, check=_check)
 def two_df(problem: Problem, **weight: float) -> Floats:
     """1 / the product of the two largest shares of a task (section 4.2 of the k-DF paper)."""
     return kdf(problem, 2, **weight)
-
-
-def _check(problem: Problem, k: int, weight: dict[str, float]) -> None:
-    if k < 1:
-        raise InputError(f"k-DF with k = {k}", "k must be 1 or more")
-    for name, value in weight.items():
-        demand_of(problem, name)
-        if not (0 < value < np.inf):
-            given = f"k-DF is given the weight {name}={value:g}"
-            raise InputError(given, "a weight must be a positive finite number")

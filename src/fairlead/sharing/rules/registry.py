@@ -52,13 +52,15 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered function. `view` is None for a mechanism; `poolable`: has `pooled=true`."""
+    """A registered function. `view` is None for a mechanism; `poolable`: has `pooled=true`;
+    `check` is called with the parameters' values alone."""
 
     name: str
     function: Callable[..., object]
     view: View | None
     poolable: bool = False
     sees: Sees = Sees.EACH
+    check: Callable[..., None] | None = None
 
 
 _everybodys: dict[str, Entry] = {}
@@ -67,7 +69,12 @@ _files = OwnFiles[Entry]("policy")
 
 
 def policy(
-    name: str, *, view: View = View.MACHINES, poolable: bool = False, sees: Sees = Sees.EACH
+    name: str,
+    *,
+    view: View = View.MACHINES,
+    poolable: bool = False,
+    sees: Sees = Sees.EACH,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[F], F]:
     """Registers a scale: a function of a problem, with the policy's parameters after it.
 
@@ -76,10 +83,12 @@ def policy(
     float, bool and str; `**parameters` takes any name, as for a number per resource. With
     `poolable`, a user may write `pooled=true` to have one machine that holds everything. `sees`
     says what the scale depends on: less than each machine is less work while a cluster runs.
+    `check`, with the parameters alone, raises InputError where there is no scale for any problem,
+    so that a service does not begin with it.
     """
 
     def register(function: F) -> F:
-        _register(Entry(name, function, view, poolable, sees))
+        _register(Entry(name, function, view, poolable, sees, check))
         return function
 
     return register
@@ -115,6 +124,8 @@ def parse(text: str, names: Callable[[], Iterable[str]] | None = None) -> Policy
     parameters = _parameters(entry)
     values = arguments(spec, parameters)
     canonical = write(spec, parameters, values)
+    if entry.check is not None:
+        entry.check(**{key: value for key, value in values.items() if key != "pooled"})
     view = View.POOLED if values.pop("pooled", False) and entry.poolable else entry.view
     function = partial(entry.function, **values)
     built_in = entry.name in BUILT_IN and entry.function.__module__ == BUILT_IN[entry.name]

@@ -8,7 +8,7 @@ import { counted, share } from "../numbers.js";
 import { short as brief } from "../picture.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
-import { tenant } from "./jobs.js";
+import { mayAsk, tenant } from "./jobs.js";
 import { clear, known } from "./now.js";
 
 /**
@@ -25,8 +25,10 @@ const BEHIND = 2;
 const SHORT = 5;
 const QUIET = 30;
 
-/** @returns {import("../live/main.js").View} */
-export function audit() {
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
+export function audit(page) {
+  /** @param {string | null} job */
+  const link = (job) => (job && mayAsk(page) ? html("a", { href: `#why/${encodeURIComponent(job)}` }, "why?") : null);
   const verdict = html("p", { class: "headline" });
   const remark = html("p", { class: "soft" });
   const short = table(
@@ -40,7 +42,7 @@ export function audit() {
       { name: "since", kind: "time extra", cell: (row) => clock(row.since) },
       { name: "in the way", kind: "soft extra way", cell: (row) => holders(row) },
       { name: "why", kind: "why", cell: (row) => row.sentence },
-      { name: "", label: "reasons", cell: (row) => (row.job ? html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") : null) },
+      { name: "", label: "reasons", cell: (row) => link(row.job) },
     ],
     (row) => row.tenant,
     "audit",
@@ -53,7 +55,7 @@ export function audit() {
       { name: "has", kind: "number", cell: (row) => share(row.has) },
       { name: "below", kind: "number", cell: (row) => share(row.gap) },
       { name: "why", kind: "why", cell: (row) => row.sentence },
-      { name: "", label: "reasons", cell: (row) => html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") },
+      { name: "", label: "reasons", cell: (row) => link(row.job) },
     ],
     (row) => row.tenant,
     "audit",

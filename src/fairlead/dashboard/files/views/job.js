@@ -4,7 +4,7 @@
 import { Refused, address, read, request } from "../live/ask.js";
 import { html } from "../draw.js";
 import { filters } from "../live/filters.js";
-import { QUIET, tenant } from "./jobs.js";
+import { QUIET, mayAsk, tenant } from "./jobs.js";
 import { table } from "../live/table.js";
 import { clock, lasting } from "../live/times.js";
 
@@ -86,7 +86,7 @@ export function job(page) {
       html("p", { class: "path soft" }, html("a", { href: "#jobs" }, "Jobs")),
       html("h1", {}, name),
       facts,
-      html("p", {}, html("a", { href: `#why/${encodeURIComponent(name)}` }, "Why does it wait, and what would start it?")),
+      html("p", {}, mayAsk(page) ? html("a", { href: `#why/${encodeURIComponent(name)}` }, "Why does it wait, and what would start it?") : null),
       what,
       apart,
       tasks,

@@ -53,7 +53,7 @@ export function jobs(page) {
       ...counts,
       { name: "submitted", kind: "time extra", cell: (row) => clock(row.submitted) },
       { name: "ended", kind: "time extra", cell: (row) => clock(row.ended) },
-      { name: "", label: "reasons", cell: (row) => (row.tasks.waiting ? html("a", { href: `#why/${encodeURIComponent(row.name)}` }, "why?") : null) },
+      { name: "", label: "reasons", cell: (row) => (row.tasks.waiting && mayAsk(page) ? html("a", { href: `#why/${encodeURIComponent(row.name)}` }, "why?") : null) },
     ],
     (row) => String(row.id),
   );
@@ -64,11 +64,17 @@ export function jobs(page) {
       const { state, order, ...rest } = /** @type {Record<string, string>} */ (list.query());
       const all = state === "all";
       const found = await read("/v1/jobs", { ...rest, all, state: all ? "" : state, newest: order !== "oldest", limit: PAGE }, signal);
-      shown.show(found.jobs, "There is no such job on this page.");
+      const narrowed = Object.values({ ...rest, state }).some(Boolean);
+      shown.show(found.jobs, narrowed ? "There is no such job on this page." : "There is no job that is not over.");
       list.take(found.next);
       return QUIET;
     },
   };
+}
+
+/** Whether reasons are told at all: a viewer is told none. @param {import("../live/main.js").Page} page */
+export function mayAsk(page) {
+  return page.me?.role !== "viewer";
 }
 
 /** @type {import("../live/table.js").Column<JobRow>[]} */

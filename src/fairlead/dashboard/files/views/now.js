@@ -7,6 +7,7 @@ import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
+import { mayAsk } from "./jobs.js";
 import { because, brief, lacking, where } from "./causes.js";
 import { few } from "../picture.js";
 import { paints } from "../live/paints.js";
@@ -54,7 +55,7 @@ export function now(page) {
       { name: "short of", kind: "number", cell: (row) => short(row) },
       { name: "runs", kind: "number extra", cell: (row) => row.running },
       { name: "waits", kind: "number extra", cell: (row) => many(row.waiting) },
-      { name: "why", kind: "why", cell: (row) => reason(row), key: ({ sentence, whole, job }) => JSON.stringify([sentence, whole, job]) },
+      { name: "why", kind: "why", cell: (row) => reason(row, mayAsk(page)), key: ({ sentence, whole, job }) => JSON.stringify([sentence, whole, job]) },
     ],
     (/** @type {Row} */ row) => `${row.parent === undefined}${row.name}`,
     "shares",
@@ -292,10 +293,10 @@ function why(each, said) {
   return each.share > each.fair ? "holds more than is fair, and asks for more" : "has what is fair, and asks for more";
 }
 
-/** @param {Row} row */
-function reason(row) {
+/** @param {Row} row @param {boolean} linked */
+function reason(row, linked) {
   const shown = { class: "few-lines", title: row.whole || null };
-  return row.job ? html("a", { ...shown, href: `#why/${encodeURIComponent(row.job)}` }, row.sentence) : html("span", shown, row.sentence);
+  return row.job && linked ? html("a", { ...shown, href: `#why/${encodeURIComponent(row.job)}` }, row.sentence) : html("span", shown, row.sentence);
 }
 
 /** @param {Row} row */
