@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pyarrow.parquet
@@ -12,7 +11,6 @@ import pytest
 from fairlead.cli.main import Exit, main
 from fairlead.simulation.measure.tables import schema_of
 from tests.cli.commands.test_allocate import run, schema
-from tests.zygote.forked import finished
 
 TABLE_II = "table-ii(vary=0)"
 RANDOM = "random(jobs=12)"
@@ -86,17 +84,6 @@ def test_machines_alone_are_refused_and_so_are_jobs_that_no_loader_knew(
         capsys, str(tmp_path)
     )
     assert not out.exists()
-
-
-def test_two_processes_give_what_one_gives(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    words = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")
-    one = runs(capsys, *words, "--workers", "1")
-    program = ["fairlead", "simulate", *words, "--workers", "2", "--json"]
-    two = json.loads(finished(program, tmp_path, os.environ).stdout)["runs"]
-    assert without_seconds(one) == without_seconds(two)
-    assert [row["seed"] for row in one] == [0, 0, 1, 1]
 
 
 def test_a_folder_keeps_runs_that_are_not_done_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands.test_simulate import RANDOM, runs, without_seconds
 from tests.cli.live.place import environment, until
 from tests.transcripts import ROOT
 
@@ -84,10 +86,19 @@ def test_a_service_runs_nothing_of_the_folder(trapped: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_example_and_a_study_run_nothing_of_the_folder(trapped: Path) -> None:
+def test_the_example_runs_nothing_of_the_folder(trapped: Path) -> None:
     run(trapped, "start", "--for", "1s")
-    study = ("table-ii", "--policies", "tsf,drf", "--workers", "2", "--out", "../runs")
-    run(trapped, "simulate", *study)
+
+
+@pytest.mark.slow
+def test_workers_run_nothing_of_the_folder_and_give_what_one_process_gives(
+    trapped: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")
+    two = json.loads(run(trapped, "simulate", *study, "--workers", "2", "--json"))["runs"]
+    one = runs(capsys, *study, "--workers", "1")
+    assert without_seconds(one) == without_seconds(two)
+    assert [row["seed"] for row in one] == [0, 0, 1, 1]
 
 
 def test_the_module_leaves_the_folder_but_not_a_path_that_the_user_names(trapped: Path) -> None:
