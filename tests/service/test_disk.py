@@ -19,7 +19,7 @@ import pytest
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
 from fairlead.wire.kinds import JobState
-from tests.cli.live.place import Served, serving, start
+from tests.cli.live.place import Served, lacking, serving, start
 from tests.disks import fill, small_disk
 
 CLUSTER = """\
@@ -246,8 +246,9 @@ def test_a_journal_that_is_gone_is_not_begun_anew(stopped: Path) -> None:
 def test_a_second_service_does_not_take_the_first_ones_journal(folder: Path) -> None:
     with serving(folder, *WORDS) as served, asked(served) as client:
         client.submit(job(0))
-        said = refusal(folder)
-        assert "journal" in said or "state" in said
+        state = str(folder / "state")
+        with lacking(folder, "--listen", "127.0.0.1:0", "--state", state, *WORDS) as (_, said):
+            assert "is being written by another service" in said
         until(lambda: all_over(client))
 
 
