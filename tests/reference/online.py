@@ -18,14 +18,16 @@ written to be read. Where the semantics leave room, it reads them like this:
 - What is reserved or kept for a job is given back when its lease ends, at the beginning of a round:
   `reserve_for`, or twice the longest run of a task that ended by itself, after it was made (after
   the first machine was kept; a reservation that is dropped for a machine goes on with its lease).
+  It begins anew when a task that was there before it leaves one of the machines, and goes on for a
+  twin (of the same tenant, asking for the same) of a job whose last task starts elsewhere.
   Where it ends, but for a machine's sake, its tenant rests for nine times as long as it was held
   since as many tasks as it was for last started together. A tenant that rests is passed over.
 - Before a task is placed where a gang of lesser level could have one, but does not fit yet, the
   machine is kept for the gang, until the gang launches on one of its machines. What fits there
   counts as held. At the first task of another gang this is asked, at its others not.
-- Where all tasks on a machine are of jobs of no higher level, at the end of the round, it is not
-  reserved. Where nothing could be, time alone changes nothing until a task is
-  launched, a reservation ends or a machine changes.
+- Where the places of all tasks on a machine are taken, when they end, by twins of no higher level,
+  at the end of the round, it is not reserved. Where nothing could be, time alone changes nothing
+  until a task is launched, a reservation ends or a machine changes.
 - A gang of which fewer tasks wait than belong together launches them one by one. A gang's machines
   are those that were permissible when its first task was placed.
 """
@@ -47,6 +49,7 @@ from tests.reference.online_line import (
     may_pass,
     needed,
     owner,
+    pass_on,
     places,
     run_clocks,
     under_caps,
@@ -90,6 +93,7 @@ class Decider:
         self._reserve_after = reserve_after
         world.levelled = levelled
         world.hold_for = reserve_for if world.filling and reserve_after is not None else None
+        world.after = reserve_after or 0
 
     def levels(self) -> dict[int, float]:
         """The active jobs' levels; all 0 where the first come is first served."""
@@ -261,6 +265,8 @@ class Decider:
             there = reserved is not None and machine.seq in reserved.machines
             if machine.seq in kept or (there and (forward or together > 1)):
                 give_up(self.world, job.seq, in_vain=True)
+            else:
+                pass_on(self.world, job, active_jobs(self.world, scales))
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:

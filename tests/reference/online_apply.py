@@ -20,7 +20,7 @@ from fairlead.scheduling.transitions import (
     task_after,
 )
 from tests.reference.online import Decider
-from tests.reference.online_line import drop_idle, forget_over, remember_run, review
+from tests.reference.online_line import drop_idle, extend_lease, forget_over, remember_run, review
 from tests.reference.online_state import UNLIMITED, PlainJob, PlainMachine, PlainTask, Told, World
 
 MICRO = 10**6
@@ -223,16 +223,17 @@ def _change(decider: Decider, task: PlainTask, change: TaskChange, time: int) ->
     task.state = after
     if change in (TaskChange.LOST, TaskChange.STOPPED):
         world.stir()
+    elif after in (TaskState.FINISHED, TaskState.FAILED):
+        remember_run(world, task, time)
     if after is TaskState.WAITING:
         if job.waiting == 0:
             job.since = time
         job.queue.append(task.number)
     elif after in (TaskState.FINISHED, TaskState.FAILED, TaskState.DROPPED):
         job.ended[task.number] = after
-        if after is not TaskState.DROPPED:
-            remember_run(world, task, time)
     else:
         return
+    extend_lease(world, task, time)
     world.tasks = [t for t in world.tasks if t is not task]
 
 

@@ -47,8 +47,8 @@ RESTS = 9
 """So many times as long as something was held in vain nothing is held for the tenant."""
 LONGER = 2
 """So many times as long as the longest run a lease is at least."""
-FORGOTTEN = 1024
-"""The longest run is forgotten by one part in so many at each end."""
+REMEMBERED = 8
+"""The longest run is forgotten by half after so many times as long without another one."""
 
 
 def give_up(world: World, job: int, in_vain: bool) -> None:
@@ -64,8 +64,42 @@ def lease(world: World, job: int, anew: bool) -> None:
     if world.hold_for is None or (job in world.leases and not anew):
         return
     since = world.leases[job].since if job in world.leases else world.now
-    length = max(world.hold_for, LONGER * world.longest)
-    world.leases[job] = Lease(since, world.now + length, needed(world.jobs[job]))
+    end = world.now + _term(world, world.hold_for)
+    world.leases[job] = Lease(since, end, needed(world.jobs[job]), world.now)
+
+
+def _term(world: World, least: int) -> int:
+    """How long a lease is."""
+    return max(least, LONGER * world.longest)
+
+
+def extend_lease(world: World, task: PlainTask, time: int) -> None:
+    """A task leaves a machine: if it was there before what is held there was, that begins anew."""
+    holder = owner(world, world.machines[task.machine])
+    held = None if holder is None else world.leases.get(holder)
+    if held is not None and world.hold_for is not None and task.launched < held.begun:
+        held.end = max(held.end, time + _term(world, world.hold_for))
+
+
+def pass_on(world: World, job: PlainJob, active: Set[int]) -> None:
+    """The last task of the job starts elsewhere: what is reserved for it is for the twin that is
+    last to start."""
+    held = world.leases.get(job.seq)
+    if held is None or job.waiting > 0 or held.tasks > 1 or job.seq not in world.reserved:
+        return
+    heirs = [
+        (world.turn(other), seq)
+        for seq in active
+        if seq not in world.reserved
+        and seq not in world.kept
+        and _are_twins(world, job, other := world.jobs[seq])
+        and needed(other) == 1
+        and (other.job.spread, bool(other.job.prefer)) == (job.job.spread, bool(job.job.prefer))
+    ]
+    if heirs and not job.job.prefer:
+        heir = max(heirs)[1]
+        world.reserved[heir] = world.reserved.pop(job.seq)
+        world.leases[heir] = world.leases.pop(job.seq)
 
 
 def end_lease(world: World, job: int, in_vain: bool) -> None:
@@ -103,9 +137,12 @@ def forget_over(world: World) -> None:
 
 def remember_run(world: World, task: PlainTask, time: int) -> None:
     """A task ended by itself."""
-    if world.hold_for is not None:
-        forgotten = world.longest - world.longest // FORGOTTEN
-        world.longest = max(time - task.launched, forgotten)
+    if world.hold_for is None:
+        return
+    if time - world.longest_at > REMEMBERED * world.longest:
+        world.longest, world.longest_at = world.longest // 2, time
+    if time - task.launched >= world.longest:
+        world.longest, world.longest_at = time - task.launched, time
 
 
 def may_pass(world: World, job: PlainJob, machine: PlainMachine, left: Room | None = None) -> bool:
@@ -214,17 +251,19 @@ def others(
     then: float | None,
 ) -> bool:
     """Has nobody of a higher level a task on the machine that is too small to make room alone? What
-    ends there is then somebody else's to start again, or, of a single task, the job's own, or it
-    makes room for that. Who has room for another task already is kept from it by something else,
-    and does not miss the room. `then`: the level at which the job would be with what it starts
-    together, where that is asked."""
+    ends there is then the tenant's to start again (its next one that asks for the same), or, of a
+    single task, the job's own, or it makes room for that. Who has room for another task already is
+    kept from it by something else, and does not miss the room. `then`: the level at which the job
+    would be with what it starts together, where that is asked."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
-        if other.seq == job.seq:
+        if _are_twins(world, job, other):
             return single or then is not None
-        if other.seq not in order or tasks_that_fit(world, other, room(world, machine)) > 0:
+        heirs = [world.jobs[seq] for seq in order if _are_twins(world, other, world.jobs[seq])]
+        if not heirs or tasks_that_fit(world, other, room(world, machine)) > 0:
             return False
+        other = min(heirs, key=lambda heir: (order[heir.seq], world.turn(heir)))
         if then is not None:
             return order[other.seq] < then
         return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
@@ -244,6 +283,14 @@ def others(
     )
 
 
+def _are_twins(world: World, job: PlainJob, other: PlainJob) -> bool:
+    """Are they of one tenant, and ask machines for the same? An older version asked of no other."""
+    if world.hold_for is None or job.job.tenant is None:
+        return job.seq == other.seq
+    one, two = ((j.job.tenant, tuple(j.demand), frozenset(needed_by(j.job))) for j in (job, other))
+    return one == two
+
+
 def _kind(job: PlainJob) -> tuple[object, ...]:
     """What the job asks machines for."""
     return (needed(job), job.job.spread, tuple(job.demand), frozenset(needed_by(job.job)))
@@ -258,7 +305,8 @@ def choose(
     if world.filling:
         wanted = needed(job)
         asked = world.hold_for is not None and world.levelled
-        asked = asked and len(world.tasks_of(job)) >= wanted
+        held = held_by(world, world.whose(job.seq), scales) if asked else 0
+        asked = asked and held >= round(SHARE / scales[job.seq])
         then = levels(world, scales, {job.seq: wanted})[job.seq] if asked else None
         able = [m for m in able if not others(world, job, m, order, then)]
     elif needed(job) == 1:
@@ -267,7 +315,7 @@ def choose(
     able.sort(
         key=lambda m: (
             release(world, job, m),
-            _has_old(world, m),
+            _age(world, job, m),
             _own(world, job, m),
             missing(world, job, m),
             m.seq,
@@ -287,16 +335,17 @@ def choose(
     return Reservation(counted, None if start == NEVER else int(start))
 
 
-def _has_old(world: World, machine: PlainMachine) -> bool:
-    """Does a task run there for longer than a lease is?"""
+def _age(world: World, job: PlainJob, machine: PlainMachine) -> int:
+    """For how long the oldest task of others runs there, in doublings of the wait."""
     if world.hold_for is None:
-        return False
-    length = max(world.hold_for, LONGER * world.longest)
-    return any(world.now - task.launched > length for task in world.tasks_on(machine))
+        return 0
+    others = [task.launched for task in world.tasks_on(machine) if task.job != job.seq]
+    return int((world.now - min(others, default=world.now)) // world.after).bit_length()
 
 
 def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
-    return sum(task.job == job.seq for task in world.tasks_on(machine))
+    tasks = world.tasks_on(machine)
+    return sum(_are_twins(world, job, world.jobs[task.job]) for task in tasks)
 
 
 def drop_idle(world: World, active: Set[int]) -> None:
@@ -388,6 +437,7 @@ def _look_in_line(
             begin_anew(world.whose(seq), world.clocks[world.whose(seq)].failed)
     line = [seq for *_, seq in _line(world, order) if in_time(world.whose(seq))]
     kinds: list[tuple[object, ...]] = []
+    asked: set[str | int] = set()
     soon = world.now + max(after // LOOKS, 1)
     full = False
     for seq in line:
@@ -397,13 +447,17 @@ def _look_in_line(
         full = len(kinds) == KINDS
         if full:
             break
+        asked.add(world.whose(seq))
         if _reserve(world, seq, order, scales):
             begin_anew(world.whose(seq), None)
             world.look_at, world.vain = world.now + after, False
             return
         kinds.append(kind)
-    for whose in [] if full else [whose for whose in world.clocks if in_time(whose)]:
-        begin_anew(whose, world.stirs)
+    for whose in [whose for whose in world.clocks if in_time(whose)]:
+        if not full:
+            begin_anew(whose, world.stirs)
+        elif whose in asked:
+            begin_anew(whose, world.clocks[whose].failed)
     times = [
         clock.since + after
         for whose, clock in world.clocks.items()

@@ -93,11 +93,13 @@ class Reservation:
 
 @dataclass
 class Lease:
-    """Machines are held for so many tasks that start together, in vain since then."""
+    """Machines are held for so many tasks that start together, in vain `since` then, and from
+    `begun` on."""
 
     since: int
     end: int
     tasks: int
+    begun: int
 
 
 @dataclass
@@ -137,8 +139,10 @@ class World:
     reserved: dict[int, Reservation] = field(default_factory=dict)  # by job
     # Machines, by the gang they wait for, as those of a reservation.
     kept: dict[int, dict[int, int]] = field(default_factory=dict)
+    after: int = 0  # so long a tenant waits before machines are reserved
     hold_for: int | None = None  # a lease is so long at least; an older version gave none
     longest: int = 0  # run of a task, lately
+    longest_at: int = 0  # and when it ended
     leases: dict[int, Lease] = field(default_factory=dict)  # of jobs
     rests: dict[str | int, int] = field(default_factory=dict)  # until when, by tenant
     clocks: dict[str | int, Clock] = field(default_factory=dict)  # of tenants who wait

@@ -34,6 +34,8 @@ MEASURES = (
 PLACEMENTS = tuple(SCORES)
 CROWD = 5
 """Of eight seeds the one of whose sequence a tenant has more jobs than there is room for."""
+TWINS = 6
+"""And the one of whose sequence tenants send jobs of one task that ask for the same."""
 UNFILLED = 3
 """Of sixteen seeds the one of a core as an older version left it, without filling."""
 UNENDING = 7
@@ -77,6 +79,8 @@ class Taste:
     jobs: int
     crowd: bool
     """One tenant has most of the jobs, more than there is room for tasks."""
+    twins: bool
+    """Most jobs have one task, and ask for what one of the same tenant asked for."""
 
 
 def draw(seed: int, length: int = 30) -> Case:
@@ -91,9 +95,12 @@ def draw(seed: int, length: int = 30) -> Case:
         machines=random.randint(1, 5),
         jobs=random.randint(1, 7),
         crowd=seed % 8 == CROWD,
+        twins=seed % 8 == TWINS,
     )
     if taste.crowd:
         taste = replace(taste, tenants=True, machines=min(taste.machines, 3), jobs=14)
+    if taste.twins:
+        taste = replace(taste, tenants=True, machines=min(taste.machines, 4), jobs=20)
     case = Case(
         seed=seed,
         policy=random.choice((*FAIR, *UNFAIR)),
@@ -205,6 +212,11 @@ class _Drawer:
     def submitted(self) -> Event:
         """A job."""
         random, taste = self.random, self.taste
+        before = [job.job for job in self.world.jobs if job.job.tenant and job.job.gang == 1]
+        if taste.twins and before and random.random() < 0.8:
+            name = f"j{len(self.world.jobs)}"
+            twin = replace(random.choice(before[:3]), name=name, tasks=Fraction(1))
+            return events.JobSubmitted(self.time, twin)
         demand: dict[str, Fraction | int] = {
             "cpu": random.choice((0, Fraction(1, 2), 1, 1, 2)),
             "memory": random.choice((0, 1, 1, 2)),

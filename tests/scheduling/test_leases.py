@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
@@ -20,11 +20,11 @@ from fairlead.scheduling.events import (
     MachineJoined,
     TenantChanged,
 )
-from fairlead.scheduling.kernels.change.leases import FORGETS, RESTS
+from fairlead.scheduling.kernels.change.leases import REMEMBERS, RESTS
 from fairlead.scheduling.options import TIMES, Options
 from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
-from tests.reference import online, online_line
+from tests.reference import online, online_apply, online_line
 from tests.scheduling.agreement import failure
 from tests.scheduling.draw import draw
 from tests.scheduling.loop import Seen, run
@@ -35,8 +35,20 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 CPUS = 16
 TENANTS = ("a", "b", "c", "d")
-FOUND_OUT = {"lapse": 5, "end_lease": 0, "_has_old": 836}
+FOUND_OUT = {
+    "lapse": 5,
+    "end_lease": 0,
+    "extend_lease": 9,
+    "pass_on": 414,
+    "_age": 33,
+    "_are_twins": 21,
+}
 """Seeds of sequences that need these of the reference."""
+WITHOUT: dict[str, Callable[..., object]] = {
+    "_age": lambda *_: 0,
+    "_are_twins": lambda _, one, other: one.seq == other.seq,
+}
+"""What stands for those of which something is asked; for the others nothing."""
 
 
 def begun(*jobs: Job) -> list[Event]:
@@ -117,6 +129,8 @@ def test_a_gang_that_waits_for_what_ends_starts_at_last(mean: int, size: int) ->
 MADE = 2 * SECOND
 LEASE = TIMES * SECOND
 """Of `held_in_vain`: when machines are reserved, and for how long."""
+ENDS = MADE + SECOND + LEASE
+"""It begins anew with the last task that ends there."""
 
 
 def held_in_vain(gang_tasks: int = CPUS) -> Core:
@@ -137,9 +151,9 @@ def held_in_vain(gang_tasks: int = CPUS) -> Core:
 
 def test_a_lease_ends_and_others_have_the_machines() -> None:
     core = held_in_vain()
-    assert core.state.header[0]["lapse"] == MADE + LEASE
-    assert core.handle(events.TimePassed(MADE + LEASE - 1)) == []
-    started = core.handle(events.TimePassed(MADE + LEASE))
+    assert core.state.header[0]["lapse"] == ENDS
+    assert core.handle(events.TimePassed(ENDS - 1)) == []
+    started = core.handle(events.TimePassed(ENDS))
     assert [launch.job for launch in started] == ["d"] * (CPUS - 1)
     assert core.state.header[0]["reservations"] == 0
 
@@ -150,8 +164,8 @@ def rests_until(core: Core, tenant: str = "b") -> int:
 
 def test_the_tenant_rests_nine_times_as_long() -> None:
     core = held_in_vain()
-    core.handle(events.TimePassed(MADE + LEASE))
-    rested = MADE + LEASE + RESTS * LEASE
+    core.handle(events.TimePassed(ENDS))
+    rested = ENDS + RESTS * (ENDS - MADE)
     assert rests_until(core) == rested
     assert core.state.header[0]["rest"] == rested
     core.handle(events.TimePassed(rested - 1))
@@ -182,14 +196,33 @@ def test_who_starts_less_than_it_held_machines_for_rests_and_who_starts_does_not
 
 def test_a_lease_is_as_long_as_tasks_took_lately_and_what_was_long_is_forgotten() -> None:
     core = held_in_vain()
-    header = core.state.header[0]
-    assert header["longest"] == MADE + SECOND
-    core.handle(JobCancelled(MADE + SECOND, "b"))
-    last = int(header["longest"])
-    for task in range(CPUS - 1):
-        core.handle(events.TaskFinished(MADE + SECOND, "d", task))
-        last -= last // FORGETS
+    header, last = core.state.header[0], MADE + SECOND
     assert header["longest"] == last
+    core.handle(JobCancelled(MADE + SECOND, "b"))
+    for task in range(CPUS - 2):  # however many there are
+        core.handle(events.TaskFinished(MADE + SECOND, "d", task))
+    assert header["longest"] == last
+    until = MADE + SECOND + REMEMBERS * last
+    core.handle(events.TaskFinished(until, "d", CPUS - 2))
+    assert header["longest"] == until - MADE - SECOND
+    core.handle(JobSubmitted(until + SECOND, single("a", tasks=1, name="short")))
+    late = until + REMEMBERS * int(header["longest"]) + 1
+    core.handle(JobSubmitted(late, single("a", tasks=1, name="shorter")))
+    core.handle(events.TaskFinished(late, "shorter", 0))
+    assert header["longest"] == (until - MADE - SECOND) // 2
+
+
+def test_a_lease_begins_anew_with_each_end_of_what_was_there_before() -> None:
+    core = Core([Unit("cpu")], options=Options(reserve_after=SECOND), checked=True)
+    core.apply(TenantChanged(0, Tenant("b")))
+    core.apply(MachineJoined(0, Machine("m", {"cpu": 4})))
+    core.handle(JobSubmitted(0, Job("before", {"cpu": 1}, tasks=4)))
+    core.handle(JobSubmitted(SECOND, Job("large", {"cpu": 4}, tenant="b", tasks=1)))
+    core.handle(events.TimePassed(MADE))
+    assert core.state.header[0]["lapse"] == MADE + LEASE
+    core.handle(events.TaskFinished(MADE + 8 * SECOND, "before", 0))
+    longest = MADE + 8 * SECOND
+    assert core.state.header[0]["lapse"] == MADE + 8 * SECOND + 2 * longest
 
 
 def test_a_reservation_that_loses_a_machine_goes_on_with_its_lease() -> None:
@@ -200,20 +233,20 @@ def test_a_reservation_that_loses_a_machine_goes_on_with_its_lease() -> None:
     core.handle(JobSubmitted(0, Job("endless", {"cpu": 1}, tasks=3)))
     core.handle(JobSubmitted(SECOND, gang("b", 2)))
     core.handle(events.TimePassed(MADE))
-    core.handle(events.MachineLeft(MADE + SECOND, "m0"))
+    core.handle(events.MachineLeft(MADE + SECOND, "m0"))  # a task ends there, too
     assert core.state.header[0]["reservations"] == 2
-    assert core.state.header[0]["lapse"] == MADE + LEASE
+    assert core.state.header[0]["lapse"] == MADE + SECOND + LEASE
     core.handle(events.MachineLeft(MADE + 2 * SECOND, "m1"))
     assert core.state.header[0]["reservations"] == 0
     assert rests_until(core) == 0
 
 
-def test_machines_with_old_tasks_are_reserved_last() -> None:
+def test_machines_with_older_tasks_are_reserved_last() -> None:
     core = Core([Unit("cpu")], options=Options(reserve_after=SECOND), checked=True)
     for name in ("m0", "m1"):
         core.apply(MachineJoined(0, Machine(name, {"cpu": 2})))
     core.handle(JobSubmitted(0, Job("old", {"cpu": 1}, tasks=2, machines=["m0"])))
-    late = LEASE + SECOND
+    late = 3 * SECOND
     core.handle(JobSubmitted(late, Job("new", {"cpu": 1}, tasks=2, machines=["m1"])))
     core.handle(JobSubmitted(late, Job("large", {"cpu": 2}, tasks=1)))
     core.handle(events.TimePassed(late + SECOND))
@@ -234,19 +267,27 @@ def test_what_an_older_version_left_goes_on_without_an_end() -> None:
     del said["reserve_for"]
     assert Options.of(said).least_lease is None
     older = Core([Unit("cpu")], options=Options(reserve_for=None))
-    names = ("job.leased", "job.lapses", "job.leased_tasks", "tenant.rests", "machine.wanted")
+    names = (
+        "job.leased",
+        "job.leased_from",
+        "job.lapses",
+        "job.leased_tasks",
+        "tenant.rests",
+        "machine.wanted",
+    )
     again = load(without(dump(older), *names, "whole.reserve_for", "whole.lapse", "whole.rest"))
     assert again.wake() is None
     again.check()
 
 
-@pytest.mark.parametrize("name", ["lapse", "end_lease", "_has_old"])
+@pytest.mark.parametrize("name", sorted(FOUND_OUT))
 def test_a_reference_without_leases_is_found_out(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = draw(FOUND_OUT[name])
     assert failure(case) is None
-    for place in (online, online_line):
+    without = WITHOUT.get(name, lambda *_, **_named: None)
+    for place in (online, online_apply, online_line):
         if hasattr(place, name):
-            monkeypatch.setattr(place, name, lambda *_, **_named: None)
+            monkeypatch.setattr(place, name, without)
     assert failure(case) is not None

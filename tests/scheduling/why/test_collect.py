@@ -232,12 +232,13 @@ def test_reserved_for_it_and_for_others() -> None:
     core.handle(TimePassed(10 * SECOND))
     core.handle(events.TaskFinished(11 * SECOND, "small", 0))
     assert (
-        "m1 is reserved for it, for 1.0 s already, and 99 s more at most;"
+        "m1 is reserved for it, for 1.0 s already, and 100 s more if no task ends there;"
         " tasks run there that are to end first: 3 of small"
     ) in sentences(core, "large")
-    assert ReservedForOthers(1, (("large", 1),), Fraction(99)) in core.why("small").reasons
-    assert "1 machine is reserved for others: 1 for large; for 99 s at most" in sentences(
-        core, "small"
+    assert ReservedForOthers(1, (("large", 1),), Fraction(100)) in core.why("small").reasons
+    assert (
+        "1 machine is reserved for others: 1 for large; for 100 s if no task ends there"
+        in sentences(core, "small")
     )
 
 

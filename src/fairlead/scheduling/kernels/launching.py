@@ -14,7 +14,7 @@ from fairlead.scheduling.kernels.change.counts import (
     use,
 )
 from fairlead.scheduling.kernels.change.in_line import look, reserve_for_first, retry_after_launch
-from fairlead.scheduling.kernels.change.leases import end_lease, lapse, unreserve
+from fairlead.scheduling.kernels.change.leases import end_lease, lapse, pass_on, unreserve
 from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -78,8 +78,12 @@ def launch(s: Handle, j: int, m: int, tasks: int) -> None:
         s.runs[j, machine.group] += 1
     if tasks >= job.leased_tasks:
         job.leased = w.now  # what was held so far was not in vain
+    used = machine.reserved == j and not machine.pledged
+    used = used and (forward or tasks > 1 or machine.kept == 1)
+    if not used:
+        pass_on(s, j)
     update_job(s, j)
-    if machine.reserved == j and not machine.pledged and (forward or tasks > 1 or machine.kept):
+    if used and machine.reserved == j:
         end_lease(s, j, True)
         unreserve(s, j)
     retry_after_launch(s, j, m)

@@ -15,7 +15,7 @@ JOB = (
     *("seq", "gang", "total", "waiting", "held", "over", "next", "launches", "expected"),
     *("patience", "since", "spread", "cancelled", "active", "reserved"),
 )
-LEASE = ("leased", "lapses", "leased_tasks")
+LEASE = ("leased", "leased_from", "lapses", "leased_tasks")
 TASK = ("number", "state", "machine", "attempt", "launched")
 
 
@@ -43,7 +43,7 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
     add(seq[order], *(state.task[name][tasks] for name in TASK))
     out.update(state.task["pieces"][tasks].astype("<u8").tobytes())
     if header["reserve_for"] != NEVER:  # else as an older version took it
-        add([header["longest"]], *(state.job[name][jobs] for name in LEASE))
+        add([header["longest"], header["longest_at"]], *(state.job[name][jobs] for name in LEASE))
         tenants = state.tenant[: int(header["tenants"])]
         add(np.sort(tenants["rests"][tenants["used"] == 1]))
     add(np.array(more, np.int64))

@@ -171,7 +171,7 @@ class Prefers:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """For so many seconds machines are held already, and at most from now on."""
+    """For so many seconds machines are held already, and from now on, where no task ends there."""
 
     since: Fraction
     left: Fraction
@@ -179,14 +179,14 @@ class Term:
     def __str__(self) -> str:
         left = timespan(float(self.left))
         if not self.since:
-            return f"for {left} at most"
-        return f"for {timespan(float(self.since))} already, and {left} more at most"
+            return f"for {left} if no task ends there"
+        return f"for {timespan(float(self.since))} already, and {left} more if no task ends there"
 
 
 @dataclass(frozen=True, slots=True)
 class ReservedForOthers:
     """Machines that could run it are reserved or kept for other jobs. `whom` counts them by job;
-    `left`: so many seconds at most the last of these is (None: without an end)."""
+    `left`: so many seconds the last of these is, where no task ends there (None: for ever)."""
 
     machines: int
     whom: Counts
@@ -198,7 +198,7 @@ class ReservedForOthers:
         said = f"{machines(self.machines)} {verb} reserved for others: {whom}"
         if self.left is None:
             return said
-        return f"{said}; for {timespan(float(self.left))} at most"
+        return f"{said}; for {timespan(float(self.left))} if no task ends there"
 
 
 @dataclass(frozen=True, slots=True)

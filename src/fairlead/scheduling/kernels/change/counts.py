@@ -7,7 +7,7 @@ import numpy as np
 from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.change.clocks import begin_clock, end_clock
 from fairlead.scheduling.kernels.change.grown import mark_only_room_grew
-from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
+from fairlead.scheduling.kernels.change.leases import end_lease, extend_lease, unreserve
 from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -286,6 +286,7 @@ def release(s: Handle, t: int) -> None:
     job = s.job[j]
     unlink(s, t)
     _remember(s, m, j)
+    extend_lease(s, m, task.launched)
     give(s, m, j, task.pieces)
     mark_only_room_grew(s, m)
     if s.header[0].groups > 0:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner
+from fairlead.scheduling.kernels.change.claims import ask_alike
 from fairlead.scheduling.kernels.change.clocks import restart_clock, stir
 from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
 from fairlead.scheduling.kernels.change.reservations import can_reserve, reserve, reserve_again
@@ -36,11 +37,7 @@ def _are_alike(s: Handle, j: int, other: int) -> bool:
     """Do both jobs ask machines for the same?"""
     one, two = s.job[j], s.job[other]
     alike = at_once(s, j) == at_once(s, other) and one.spread == two.spread
-    for r in range(s.demand.shape[1]):
-        alike &= s.demand[j, r] == s.demand[other, r]
-    for i in range(s.needs.shape[1]):
-        alike &= s.needs[j, i] == s.needs[other, i]
-    return alike
+    return alike and ask_alike(s, j, other)
 
 
 @inner
@@ -180,6 +177,7 @@ def _reserve_in_line(s: Handle) -> bool:
     w = s.header[0]
     asked = np.empty(KINDS, np.int64)
     kinds, full = 0, False
+    whose = np.zeros(w.tenants, np.bool_)
     for j in _line(s, True):
         if not within_caps(s, j, at_once(s, j)):
             continue
@@ -188,8 +186,9 @@ def _reserve_in_line(s: Handle) -> bool:
             known |= _are_alike(s, j, asked[i])
         if not known:
             if kinds == KINDS:
-                full = True
+                full = True  # who was asked waits anew, so that others are asked next
                 break
+            whose[s.job[j].tenant] = True
             if reserve(s, j):
                 restart_clock(s, int64(s.job[j].tenant))
                 s.tenant[s.job[j].tenant].failed = NONE
@@ -198,9 +197,10 @@ def _reserve_in_line(s: Handle) -> bool:
             kinds += 1
     for t in range(w.tenants):
         tenant = s.tenant[t]
-        if tenant.used and tenant.jobs > 0 and not full and _is_ripe(s, t):
+        if tenant.used and tenant.jobs > 0 and _is_ripe(s, t) and (whose[t] or not full):
             restart_clock(s, t)
-            tenant.failed = w.stirs
+            if not full:
+                tenant.failed = w.stirs
     return False
 
 

@@ -1,36 +1,46 @@
 """Leases: what is reserved or kept for a job ends, and whose it was in vain has to rest.
 
 A lease is twice as long as tasks took here lately at the longest, and at least `reserve_for`: what
-is waited for ends in that time, unless it never does. Only a reservation that is made anew begins
-another one. What is held is held in vain until the job starts as many tasks together as it was for,
-wherever. For RESTS times as long as that was when it ends nothing is reserved or kept for any job
-of the tenant, who may submit it again. A core of an older version gave no leases (see
-docs/decisions/0317-reservations-end.md).
+is waited for ends in that time, unless it never does. It begins anew whenever a task ends there
+that was launched before it, and where a reservation is made anew. What is held is held in vain
+until the job starts as many tasks together as it was for, wherever. For RESTS times as long as that
+was when it ends nothing is reserved or kept for any job of the tenant, who may submit it again. A
+core of an older version gave no leases (see docs/decisions/0317-reservations-end.md).
 """
 
 from __future__ import annotations
 
 from fairlead.compiling import inner, small
+from fairlead.scheduling.kernels.change.claims import are_twins
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
+from fairlead.scheduling.kernels.room.permission import at_once
+from fairlead.scheduling.kernels.search.levels import turn_of
 
 RESTS = 9
 """So a job holds in vain for a tenth of the time."""
 LONGER = 2
 """So many times as long as the longest run a lease is: a gang of all machines waits for the last of
 many tasks, and that one takes longer than the longest of the last thousand now and then."""
-FORGETS = 1024
-"""At each end the longest run is forgotten by one part in so many: wholly in thousands of ends."""
+REMEMBERS = 8
+"""The longest run is forgotten by half after so many times as long without another one: short
+tasks end by the thousand while a long one runs."""
 
 
 @inner
 def remember_run(s: Handle, run: int) -> None:
     """A task ran for so long until it ended by itself."""
     w = s.header[0]
-    if w.reserve_for != NEVER:
-        w.longest = max(run, w.longest - w.longest // FORGETS)
+    if w.reserve_for == NEVER:
+        return
+    if w.now - w.longest_at > REMEMBERS * w.longest:
+        w.longest //= 2
+        w.longest_at = w.now
+    if run >= w.longest:
+        w.longest = run
+        w.longest_at = w.now
 
 
 @small
@@ -55,9 +65,68 @@ def lease(s: Handle, j: int, tasks: int, anew: bool) -> None:
         return
     if job.lapses == 0:
         job.leased = w.now
+    job.leased_from = w.now
     job.lapses = w.now + term(s)
     job.leased_tasks = tasks
     _find_lapse(s)
+
+
+@inner
+def extend_lease(s: Handle, m: int, launched: int) -> None:
+    """A task that was launched then leaves machine m: what waits there comes nearer. Only those
+    that were there before are waited for: others are let in again and again."""
+    w, machine = s.header[0], s.machine[m]
+    if machine.reserved < 0 or machine.pledged:
+        return
+    job = s.job[machine.reserved]
+    if job.lapses > 0 and launched < job.leased_from and w.now + term(s) > job.lapses:
+        first = job.lapses == w.lapse
+        job.lapses = w.now + term(s)
+        if first:
+            _find_lapse(s)
+
+
+@inner
+def _heir(s: Handle, j: int) -> int:
+    """The twin of a job without a gang that is last to start, for which nothing is reserved."""
+    best = NONE
+    for k in range(s.header[0].jobs):
+        other = s.job[k]
+        if (
+            other.used
+            and other.active
+            and other.reserved == 0
+            and at_once(s, k) == 1
+            and other.spread == s.job[j].spread
+            and are_twins(s, j, k)
+            and not other.likes
+            and (best < 0 or turn_of(s, k) > turn_of(s, best))
+        ):
+            best = k
+    return best
+
+
+@inner
+def pass_on(s: Handle, j: int) -> None:
+    """What is reserved for a job whose last task starts elsewhere is for a twin from now on: its
+    tenant waits as before."""
+    w, job = s.header[0], s.job[j]
+    held = job.lapses > 0 and job.reserved > job.kept
+    if job.waiting > 0 or not held or job.leased_tasks > 1 or job.likes:
+        return
+    heir = _heir(s, j)
+    if heir < 0:
+        return
+    for m in range(w.machines):
+        if s.machine[m].reserved == j and not s.machine[m].pledged:
+            s.machine[m].reserved = heir
+    other = s.job[heir]
+    other.reserved, other.lapses = job.reserved, job.lapses
+    other.leased, other.leased_from, other.leased_tasks = job.leased, job.leased_from, 1
+    job.reserved = 0
+    job.lapses = 0
+    w.heap = -1
+    w.choice = NONE
 
 
 @inner

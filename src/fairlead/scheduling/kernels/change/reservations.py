@@ -1,14 +1,14 @@
 """Machines are reserved for a job that could starve otherwise; for whom and when says `in_line`.
 
-They are those on which room for a task is expected first, then those where no task runs for
-longer already than they will be reserved, then those where the fewest of its own tasks are (it
+They are those on which room for a task is expected first, then those where the oldest task of
+others runs for the least number of doublings, then those where the fewest of its own tasks are (it
 would only take its own place again), then those where least is missing. Until it launches on one
 of them, or its lease ends (`leases`), others have there what is free beyond the tasks that are
 counted on (`spare`), and tasks that end before it can start are placed there, too.
 
-Only what has more and is smaller keeps it out: where a task is of a job of no higher level, what
-ends is that one's to start again, and where its end makes room alone, that goes to whoever has the
-least level. A core of an older version did none of this (see
+Only what has more and is smaller keeps it out (`claims`): where a task ends whose place somebody of
+no higher level takes, it is that one's to start again, and where its end makes room alone, that
+goes to whoever has the least level. A core of an older version did none of this (see
 docs/decisions/0311-reservations-are-for-who-has-less.md and 0313-room-for-gangs.md).
 """
 
@@ -17,16 +17,17 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner
-from fairlead.scheduling.kernels.change.awaited import expected_room, makes_room, missing, would_fit
+from fairlead.scheduling.kernels.change.awaited import expected_room, missing
+from fairlead.scheduling.kernels.change.claims import find_heirs, is_left_out, own_tasks
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
-from fairlead.scheduling.kernels.change.leases import end_lease, lease, term, unreserve
+from fairlead.scheduling.kernels.change.leases import end_lease, lease, unreserve
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms
 from fairlead.scheduling.kernels.room.places import UP, ask_able, next_within
 from fairlead.scheduling.kernels.room.rooms import when_empty
-from fairlead.scheduling.kernels.search.levels import leads, level, level_with
+from fairlead.scheduling.kernels.search.levels import level_with
 
 
 @inner
@@ -41,46 +42,21 @@ def can_reserve(s: Handle, j: int, m: int) -> bool:
 
 
 @inner
-def _starts_again(s: Handle, k: int, m: int, j: int, then: float) -> bool:
-    """Is it job k that what ends of it on machine m makes room for, and not job j? It has no more
-    (or, where all levels are equal, was submitted before), and misses the room: were there some for
-    another task already, a limit would hold it back. `then`: the level at which job j would be with
-    what it starts together; below 0 where that is not asked."""
-    if not s.job[k].active or would_fit(s, k, m, s.free[m], s.piece[m]):
-        return False
-    if then >= 0.0:
-        return level(s, k) < then
-    return not leads(s, j, k) or (not s.header[0].fifo and level(s, j) == level(s, k))
-
-
-@inner
-def _is_left_out(s: Handle, j: int, m: int, wanted: int, own: int, then: float) -> bool:
-    """Has nobody of a higher level a task on the machine that is too small to make room alone,
-    where so many are the job's own? Of a single task these make room for the next; a gang's do
-    only together."""
-    machine = s.machine[m]
-    only = wanted == 1 and own == machine.tasks
-    if only or not s.header[0].filling:
-        return only
-    t = int64(machine.first)
-    while t >= 0:
-        k = int64(s.task[t].job)
-        again = (wanted == 1 or then >= 0.0) if k == j else _starts_again(s, k, m, j, then)
-        if not again and (wanted > 1 or not makes_room(s, j, m, k)):
-            return False
-        t = int64(s.task[t].machine_next)
-    return bool(machine.tasks > 0)
-
-
-@inner
-def _has_old(s: Handle, m: int) -> bool:
-    """Is there a task on the machine that runs for longer than a lease is, and so for ever as far
-    as anybody can tell?"""
-    before = s.header[0].now - term(s)
+def _age_class(s: Handle, j: int, m: int) -> int:
+    """For how long the oldest task of others has run on the machine, in doublings: most of what
+    runs for long already will do so for as long again."""
+    w = s.header[0]
+    oldest = w.now
     t = int64(s.machine[m].first)
-    while t >= 0 and s.task[t].launched >= before:
+    while t >= 0:
+        if s.task[t].job != j:
+            oldest = min(oldest, s.task[t].launched)
         t = int64(s.task[t].machine_next)
-    return t >= 0
+    doublings, age = int64(0), (w.now - oldest) // w.reserve_after
+    while age > 0:
+        doublings += 1
+        age //= 2
+    return doublings
 
 
 @inner
@@ -92,17 +68,15 @@ def reserve(s: Handle, j: int) -> bool:
     machines = w.machines
     when = np.full(machines, NEVER, np.int64)
     own = np.zeros(machines, np.int64)
-    old = np.zeros(machines, np.bool_)
+    ages = np.zeros(machines, np.int64)
     lack = np.full(machines, np.inf)
     able = np.zeros(machines, np.int64)
-    t = int64(job.first_task)
-    while t >= 0:
-        own[s.task[t].machine] += 1
-        t = int64(s.task[t].job_next)
+    leased = w.reserve_for != NEVER
+    heirs = find_heirs(s)
     there = 0
     latest = int64(NEVER)
-    # Who holds less than one part of a task, or of a gang, is not asked what it would hold.
-    asked = w.reserve_for != NEVER and not w.fifo and job.held >= wanted
+    # A tenant that holds less than such a task is not asked what it would hold.
+    asked = leased and not w.fifo and s.tenant[job.tenant].held >= job.unit
     then = level_with(s, j, wanted) if asked else -1.0
     ask_able(s, j)
     m = next_within(s, 0)
@@ -110,7 +84,7 @@ def reserve(s: Handle, j: int) -> bool:
         if (
             s.machine[m].reserved < 0
             and can_reserve(s, j, m)
-            and not _is_left_out(s, j, m, wanted, own[m], then)
+            and not is_left_out(s, heirs, j, m, wanted, then)
         ):
             able[m] = when_empty(s, j, m)
             if able[m] > 0:
@@ -118,7 +92,8 @@ def reserve(s: Handle, j: int) -> bool:
                 when[m] = expected_room(s, j, m, latest)
                 if wanted == 1:
                     latest = min(latest, when[m])
-                old[m] = _has_old(s, m)
+                own[m] = own_tasks(s, j, m)
+                ages[m] = _age_class(s, j, m) if leased else 0
                 lack[m] = missing(s, j, m)
         m = next_within(s, m + 1)
     room = 0
@@ -143,8 +118,8 @@ def reserve(s: Handle, j: int) -> bool:
                 continue
             if best < 0 or when[m] != when[best]:
                 sooner = best < 0 or when[m] < when[best]
-            elif old[m] != old[best]:
-                sooner = old[best]
+            elif ages[m] != ages[best]:
+                sooner = ages[m] < ages[best]
             elif own[m] != own[best]:
                 sooner = own[m] < own[best]
             else:

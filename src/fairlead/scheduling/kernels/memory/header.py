@@ -47,6 +47,7 @@ HEADER = np.dtype(
         ("reserve_after", np.int64),  # NEVER: off
         ("reserve_for", np.int64),  # the least of a lease; NEVER: there are none
         ("longest", np.int64),  # run of a task that ended, lately
+        ("longest_at", np.int64),  # when it was remembered
         ("lapse", np.int64),  # when the first lease ends, NEVER
         ("rest", np.int64),  # when the first tenant has rested, NEVER
         ("look_at", np.int64),  # when it is looked next for whom machines are reserved, NEVER

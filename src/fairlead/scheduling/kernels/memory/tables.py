@@ -97,6 +97,7 @@ JOB = np.dtype(
         ("unit", np.int64),  # a held task in units of 1 / SHARE
         ("turn", np.int64),  # of equal levels the least is first: grows with each launch
         ("leased", np.int64),  # machines are reserved or kept for it in vain from here on
+        ("leased_from", np.int64),  # its lease began then
         ("lapses", np.int64),  # up to here; 0: it has no lease
         ("leased_tasks", np.int64),  # so many that start together were they for
         ("scale", np.float64),

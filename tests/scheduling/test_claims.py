@@ -1,0 +1,115 @@
+"""Places are the tenant's: who sends one job after the other holds what one job would hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TenantChanged, TimePassed
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
+from tests.scheduling.loop import run
+
+SECOND = 10**6
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+
+
+def stream(tenant: str, cpu: int, every: int, until: int, *, gang: int = 1) -> Iterator[Event]:
+    """One small job of it after the other."""
+    for i, time in enumerate(range(0, until, every)):
+        job = Job(f"{tenant}-{i}", {"cpu": cpu}, tenant=tenant, tasks=gang, gang=gang)
+        yield JobSubmitted(time, job)
+
+
+def held(
+    machines: int,
+    cpus: int,
+    told: list[Event],
+    means: dict[str, int],
+    weights: dict[str, int] | None = None,
+    hours: int = 4,
+) -> dict[str, float]:
+    """The CPUs that each tenant holds on average in the second half; the tasks of each of them take
+    so long on average, at random."""
+    core = Core([Unit("cpu")], checked=False)
+    first: list[Event] = [
+        *(MachineJoined(0, Machine(f"m{i}", {"cpu": cpus})) for i in range(machines)),
+        *(TenantChanged(0, Tenant(name, weight=(weights or {}).get(name, 1))) for name in means),
+    ]
+    told = sorted(told, key=lambda each: each.time)
+    size = {each.job.name: each.job for each in told if isinstance(each, JobSubmitted)}
+    random = Random(1)
+
+    def lasts(job: str, _: int) -> int:
+        return int(random.expovariate(1 / means[str(size[job].tenant)])) + SECOND
+
+    seen = run(core, [*first, *told], lasts, hours * HOUR)
+    sums, half = dict.fromkeys(means, 0.0), hours * HOUR // 2
+    for i, time in enumerate(seen.times):
+        until = seen.times[i + 1] if i + 1 < len(seen.times) else hours * HOUR
+        for job, tasks in seen.running[i].items():
+            cpu = tasks * float(size[job].demand["cpu"])
+            sums[str(size[job].tenant)] += cpu * max(0, until - max(time, half)) / half
+    return sums
+
+
+def test_whole_machines_are_not_taken_from_who_sends_one_job_after_the_other() -> None:
+    told = [*stream("a", 1, 10 * SECOND, 4 * HOUR), *stream("b", 4, 10 * MINUTE, 4 * HOUR)]
+    found = held(2, 4, told, {"a": MINUTE, "b": 30 * MINUTE}, weights={"a": 1000, "b": 1})
+    assert found["a"] > 3.5
+
+
+def test_who_sends_one_job_after_the_other_reaches_its_part() -> None:
+    told: list[Event] = [JobSubmitted(0, Job("a", {"cpu": 1}, tenant="a"))]
+    told += stream("b", 2, 5 * SECOND, 4 * HOUR)
+    assert held(2, 8, told, {"a": 2 * MINUTE, "b": MINUTE})["b"] > 7
+
+
+def test_gangs_as_jobs_hold_no_more_than_as_one_job() -> None:
+    told: list[Event] = [JobSubmitted(0, Job("a", {"cpu": 2}, tenant="a"))]
+    told += stream("b", 4, MINUTE, 4 * HOUR, gang=2)
+    assert held(2, 16, told, {"a": MINUTE // 2, "b": 5 * MINUTE})["a"] > 13
+
+
+def test_jobs_that_can_never_start_do_not_keep_others_from_reservations() -> None:
+    core = Core(
+        [Unit("cpu", Fraction(1, 100))], options=Options(reserve_after=MINUTE), checked=True
+    )
+    for name, cpu in (("small", 1), ("m0", 16), ("m1", 16)):
+        core.apply(MachineJoined(0, Machine(name, {"cpu": cpu})))
+    for name in "abe":
+        core.apply(TenantChanged(0, Tenant(name)))
+    core.handle(JobSubmitted(0, Job("full", {"cpu": 1}, tasks=1, machines=["small"])))
+    core.handle(JobSubmitted(0, Job("a", {"cpu": 1}, tenant="a", machines=["m0", "m1"])))
+    for i in range(20):
+        never = Job(
+            f"e{i}", {"cpu": Fraction(10 + i, 100)}, tenant="e", tasks=1, machines=["small"]
+        )
+        core.handle(JobSubmitted(SECOND, never))
+    core.handle(JobSubmitted(2 * SECOND, Job("b", {"cpu": 16}, tenant="b", tasks=1)))
+    while core.now < 3 * MINUTE:
+        core.handle(TimePassed(int(core.wake() or 3 * MINUTE)))
+    assert core.state.header[0]["reservations"] == 1
+    assert core.ids.jobs["b"] in core.state.machine["reserved"][:3].tolist()
+
+
+def test_a_reservation_is_passed_on_where_its_job_starts_elsewhere() -> None:
+    core = Core([Unit("cpu")], options=Options(reserve_after=SECOND), checked=True)
+    for name in ("m0", "m1"):
+        core.apply(MachineJoined(0, Machine(name, {"cpu": 2})))
+    core.apply(TenantChanged(0, Tenant("b")))
+    core.handle(JobSubmitted(0, Job("small", {"cpu": 1}, tasks=4)))
+    for i in range(3):
+        core.handle(JobSubmitted(SECOND, Job(f"b{i}", {"cpu": 2}, tenant="b", tasks=1)))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][:2].max() == core.ids.jobs["b0"]
+    core.handle(MachineJoined(4 * SECOND, Machine("m2", {"cpu": 2})))
+    assert core.why("b0").running == 1
+    assert core.state.machine["reserved"][:2].max() == core.ids.jobs["b2"]
+    assert core.state.header[0]["reservations"] == 1
