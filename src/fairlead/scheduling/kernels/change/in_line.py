@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner
-from fairlead.scheduling.kernels.change.claims import ask_alike
+from fairlead.scheduling.kernels.change.claims import ask_alike, find_heirs
 from fairlead.scheduling.kernels.change.clocks import restart_clock, stir
 from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
 from fairlead.scheduling.kernels.change.reservations import can_reserve, reserve, reserve_again
@@ -74,13 +74,14 @@ def _reserve_behind(s: Handle, first: int) -> bool:
     asked = np.empty(KINDS, np.int64)
     asked[0] = first
     kinds = 1
+    heirs = find_heirs(s)
     for j in _line(s, False):
         known = False
         for i in range(kinds):
             known |= _are_alike(s, j, asked[i])
         if known or not within_caps(s, j, at_once(s, j)):
             continue
-        if reserve(s, j):
+        if reserve(s, heirs, j):
             return True
         if kinds == KINDS:
             return False
@@ -135,7 +136,7 @@ def reserve_for_first(s: Handle) -> None:
             w.hopeless = 0
         if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.filling):
             return
-        if not reserve(s, j):
+        if not reserve(s, find_heirs(s), j):
             if not w.filling or not _reserve_behind(s, j):
                 w.hopeless = 1
                 if w.filling:
@@ -178,7 +179,9 @@ def _reserve_in_line(s: Handle) -> bool:
     asked = np.empty(KINDS, np.int64)
     kinds, full = 0, False
     whose = np.zeros(w.tenants, np.bool_)
-    for j in _line(s, True):
+    line = _line(s, True)
+    heirs = find_heirs(s) if len(line) > 0 else line
+    for j in line:
         if not within_caps(s, j, at_once(s, j)):
             continue
         known = False
@@ -189,7 +192,7 @@ def _reserve_in_line(s: Handle) -> bool:
                 full = True  # who was asked waits anew, so that others are asked next
                 break
             whose[s.job[j].tenant] = True
-            if reserve(s, j):
+            if reserve(s, heirs, j):
                 restart_clock(s, int64(s.job[j].tenant))
                 s.tenant[s.job[j].tenant].failed = NONE
                 return True

@@ -22,7 +22,7 @@ from fairlead.scheduling.kernels.change.claims import find_heirs, is_left_out, o
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.change.leases import end_lease, lease, unreserve
-from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms
 from fairlead.scheduling.kernels.room.places import UP, ask_able, next_within
@@ -60,9 +60,9 @@ def _age_class(s: Handle, j: int, m: int) -> int:
 
 
 @inner
-def reserve(s: Handle, j: int) -> bool:
+def reserve(s: Handle, heirs: Ints, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, the tasks that it starts
-    together; tells whether there were enough."""
+    together; tells whether there were enough. `heirs`: those of now (`claims.find_heirs`)."""
     job, w = s.job[j], s.header[0]
     wanted = at_once(s, j)
     machines = w.machines
@@ -72,7 +72,6 @@ def reserve(s: Handle, j: int) -> bool:
     lack = np.full(machines, np.inf)
     able = np.zeros(machines, np.int64)
     leased = w.reserve_for != NEVER
-    heirs = find_heirs(s)
     there = 0
     latest = int64(NEVER)
     # A tenant that holds less than such a task is not asked what it would hold.
@@ -155,7 +154,7 @@ def reserve_again(s: Handle) -> None:
         if next_one < 0:
             return
         job = s.job[next_one]
-        made = job.active and reserve(s, next_one)
+        made = job.active and reserve(s, find_heirs(s), next_one)
         if not made and job.reserved == 0:  # no room is kept for it either
             end_lease(s, next_one, False)
         job.due = 0
