@@ -306,7 +306,7 @@ def choose(
         wanted = needed(job)
         asked = world.hold_for is not None and world.levelled
         held = held_by(world, world.whose(job.seq), scales) if asked else 0
-        asked = asked and held >= round(SHARE / scales[job.seq])
+        asked = asked and held >= wanted * round(SHARE / scales[job.seq])
         then = levels(world, scales, {job.seq: wanted})[job.seq] if asked else None
         able = [m for m in able if not others(world, job, m, order, then)]
     elif needed(job) == 1:

@@ -113,7 +113,7 @@ def test_gangs_of_two_sizes_share_alike() -> None:
 def test_no_two_gangs_wait_for_each_other(one: int, other: int) -> None:
     found = held(gang("a", one), gang("b", other), single("c"))
     assert sum(found.values()) > 8, "half of the CPUs"
-    assert min(found.values()) > 2
+    assert min(found.values()) > 1.8
 
 
 def test_who_may_not_hold_more_keeps_nothing() -> None:
@@ -138,7 +138,8 @@ def test_room_is_kept_place_by_place_and_given_to_the_whole_gang() -> None:
     core = keeping()
     [own] = [each for each in core.why("gang").reasons if isinstance(each, Reserved)]
     assert own == Reserved(("m0",), None, kept=True, term=Term(Fraction(0), Fraction(600)))
-    assert str(own) == "m0 is kept for its gang, which collects room, for 10 min at most"
+    kept = "m0 is kept for its gang, which collects room, for 10 min if no task ends there"
+    assert str(own) == kept
     assert ReservedForOthers(1, (("gang", 1),), Fraction(600)) in core.why("small").reasons
     assert core.handle(events.TaskFinished(3 * SECOND, "small", 1)) == []
     started = core.handle(events.TaskFinished(4 * SECOND, "small", 2))

@@ -74,8 +74,8 @@ def reserve(s: Handle, heirs: Ints, j: int) -> bool:
     leased = w.reserve_for != NEVER
     there = 0
     latest = int64(NEVER)
-    # A tenant that holds less than such a task is not asked what it would hold.
-    asked = leased and not w.fifo and s.tenant[job.tenant].held >= job.unit
+    # A tenant that holds less than what starts together is not asked what it would hold.
+    asked = leased and not w.fifo and s.tenant[job.tenant].held >= wanted * job.unit
     then = level_with(s, j, wanted) if asked else -1.0
     ask_able(s, j)
     m = next_within(s, 0)
