@@ -248,13 +248,13 @@ def others(
     job: PlainJob,
     machine: PlainMachine,
     order: Mapping[int, float],
-    then: float | None,
+    then: Mapping[int, float] | None,
 ) -> bool:
     """Has nobody of a higher level a task on the machine that is too small to make room alone? What
     ends there is then the tenant's to start again (its next one that asks for the same), or, of a
     single task, the job's own, or it makes room for that. Who has room for another task already is
-    kept from it by something else, and does not miss the room. `then`: the level at which the job
-    would be with what it starts together, where that is asked."""
+    kept from it by something else, and does not miss the room. `then`: the levels at which all
+    would be with what the job starts together, where that is asked."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
@@ -264,8 +264,10 @@ def others(
         if not heirs or tasks_that_fit(world, other, room(world, machine)) > 0:
             return False
         other = min(heirs, key=lambda heir: (order[heir.seq], world.turn(heir)))
+        if world.hold_for is not None and job.job.tenant and other.job.tenant == job.job.tenant:
+            return (order[other.seq], world.turn(other)) < (order[job.seq], world.turn(job))
         if then is not None:
-            return order[other.seq] < then
+            return then[other.seq] < then[job.seq]
         return order[other.seq] <= order[job.seq] if world.levelled else other.seq < job.seq
 
     def makes_room(other: PlainJob) -> bool:
@@ -307,7 +309,7 @@ def choose(
         asked = world.hold_for is not None and world.levelled
         held = held_by(world, world.whose(job.seq), scales) if asked else 0
         asked = asked and held >= wanted * round(SHARE / scales[job.seq])
-        then = levels(world, scales, {job.seq: wanted})[job.seq] if asked else None
+        then = levels(world, scales, {job.seq: wanted}) if asked else None
         able = [m for m in able if not others(world, job, m, order, then)]
     elif needed(job) == 1:
         # Where nobody else has a task, those of its own that end make room for its next.
@@ -339,7 +341,11 @@ def _age(world: World, job: PlainJob, machine: PlainMachine) -> int:
     """For how long the oldest task of others runs there, in doublings of the wait."""
     if world.hold_for is None:
         return 0
-    others = [task.launched for task in world.tasks_on(machine) if task.job != job.seq]
+    others = [
+        task.launched
+        for task in world.tasks_on(machine)
+        if not _are_twins(world, job, world.jobs[task.job])
+    ]
     return int((world.now - min(others, default=world.now)) // world.after).bit_length()
 
 
@@ -433,9 +439,11 @@ def _look_in_line(
 
     for seq in [seq for seq in world.reserved if seq in order]:
         if not under_caps(world, world.jobs[seq], needed(world.jobs[seq])):
-            give_up(world, seq, in_vain=False)
+            give_up(world, seq, in_vain=True)
             begin_anew(world.whose(seq), world.clocks[world.whose(seq)].failed)
     line = [seq for *_, seq in _line(world, order) if in_time(world.whose(seq))]
+    if world.crowded:
+        line.sort(key=lambda seq: world.clocks[world.whose(seq)].since)
     kinds: list[tuple[object, ...]] = []
     asked: set[str | int] = set()
     soon = world.now + max(after // LOOKS, 1)
@@ -453,6 +461,7 @@ def _look_in_line(
             world.look_at, world.vain = world.now + after, False
             return
         kinds.append(kind)
+    world.crowded = full
     for whose in [whose for whose in world.clocks if in_time(whose)]:
         if not full:
             begin_anew(whose, world.stirs)

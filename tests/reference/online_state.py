@@ -147,6 +147,7 @@ class World:
     rests: dict[str | int, int] = field(default_factory=dict)  # until when, by tenant
     clocks: dict[str | int, Clock] = field(default_factory=dict)  # of tenants who wait
     look_at: float = UNLIMITED  # when it is looked next for whom to reserve
+    crowded: bool = False  # more kinds waited than were asked
     stirs: int = 0  # how often something changed by which something could be reserved
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 
+import pytest
+
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -34,13 +36,18 @@ def held(
     means: dict[str, int],
     weights: dict[str, int] | None = None,
     hours: int = 4,
+    parent: str | None = None,
 ) -> dict[str, float]:
     """The CPUs that each tenant holds on average in the second half; the tasks of each of them take
     so long on average, at random."""
     core = Core([Unit("cpu")], checked=False)
     first: list[Event] = [
         *(MachineJoined(0, Machine(f"m{i}", {"cpu": cpus})) for i in range(machines)),
-        *(TenantChanged(0, Tenant(name, weight=(weights or {}).get(name, 1))) for name in means),
+        *([TenantChanged(0, Tenant(parent))] if parent else []),
+        *(
+            TenantChanged(0, Tenant(name, weight=(weights or {}).get(name, 1), parent=parent))
+            for name in means
+        ),
     ]
     told = sorted(told, key=lambda each: each.time)
     size = {each.job.name: each.job for each in told if isinstance(each, JobSubmitted)}
@@ -71,30 +78,52 @@ def test_who_sends_one_job_after_the_other_reaches_its_part() -> None:
     assert held(2, 8, told, {"a": 2 * MINUTE, "b": MINUTE})["b"] > 7
 
 
+@pytest.mark.parametrize("parent", [None, "above"])
+def test_larger_jobs_one_after_the_other_reach_their_part(parent: str | None) -> None:
+    told = [*stream("a", 1, 2 * SECOND, 3 * HOUR), *stream("b", 2, 5 * SECOND, 3 * HOUR)]
+    found = held(1, 16, told, {"a": MINUTE, "b": MINUTE}, parent=parent, hours=3)
+    assert found["a"] > 7
+    assert found["b"] > 7
+
+
+def test_larger_jobs_take_turns_with_small_ones_of_their_tenant() -> None:
+    small = stream("a", 1, 4 * SECOND, 2 * HOUR)
+    large = (
+        JobSubmitted(time, Job(f"a-large-{time}", {"cpu": 4}, tenant="a", tasks=1))
+        for time in range(0, 2 * HOUR, MINUTE)
+    )
+    core = Core([Unit("cpu")], checked=False)
+    first: list[Event] = [MachineJoined(0, Machine("m", {"cpu": 8})), TenantChanged(0, Tenant("a"))]
+    told = [*first, *sorted([*small, *large], key=lambda each: each.time)]
+    random = Random(1)
+    seen = run(core, told, lambda *_: random.randint(30, 60) * SECOND, 2 * HOUR)
+    assert sum(count for job, count in seen.done[-1].items() if "large" in job) > 20
+
+
 def test_gangs_as_jobs_hold_no_more_than_as_one_job() -> None:
     told: list[Event] = [JobSubmitted(0, Job("a", {"cpu": 2}, tenant="a"))]
     told += stream("b", 4, MINUTE, 4 * HOUR, gang=2)
     assert held(2, 16, told, {"a": MINUTE // 2, "b": 5 * MINUTE})["a"] > 13
 
 
-def test_jobs_that_can_never_start_do_not_keep_others_from_reservations() -> None:
+@pytest.mark.parametrize("tenants", [1, 5, 80])
+def test_jobs_that_can_never_start_do_not_keep_others_from_reservations(tenants: int) -> None:
     core = Core(
         [Unit("cpu", Fraction(1, 100))], options=Options(reserve_after=MINUTE), checked=True
     )
     for name, cpu in (("small", 1), ("m0", 16), ("m1", 16)):
         core.apply(MachineJoined(0, Machine(name, {"cpu": cpu})))
-    for name in "abe":
+    for name in ("a", "b", *(f"e{i}" for i in range(tenants))):
         core.apply(TenantChanged(0, Tenant(name)))
     core.handle(JobSubmitted(0, Job("full", {"cpu": 1}, tasks=1, machines=["small"])))
     core.handle(JobSubmitted(0, Job("a", {"cpu": 1}, tenant="a", machines=["m0", "m1"])))
-    for i in range(20):
-        never = Job(
-            f"e{i}", {"cpu": Fraction(10 + i, 100)}, tenant="e", tasks=1, machines=["small"]
-        )
+    for i in range(80):
+        size, whose = {"cpu": Fraction(10 + i, 100)}, f"e{i % tenants}"
+        never = Job(f"e{i}", size, tenant=whose, tasks=1, machines=["small"])
         core.handle(JobSubmitted(SECOND, never))
     core.handle(JobSubmitted(2 * SECOND, Job("b", {"cpu": 16}, tenant="b", tasks=1)))
-    while core.now < 3 * MINUTE:
-        core.handle(TimePassed(int(core.wake() or 3 * MINUTE)))
+    while core.now < 4 * MINUTE:
+        core.handle(TimePassed(int(core.wake() or 4 * MINUTE)))
     assert core.state.header[0]["reservations"] == 1
     assert core.ids.jobs["b"] in core.state.machine["reserved"][:3].tolist()
 

@@ -130,3 +130,26 @@ def test_what_another_version_decided_is_told_with_what_ends_it(
     ended = snapshots == 2
     for action in ("check", "replay"):
         assert main(["journal", action, str(journal)]) == (Exit.OK if ended else Exit.REFUTED)
+
+
+def test_a_service_does_not_begin_with_what_another_version_decided(
+    entries: list[Entry], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = next(at for at, entry in enumerate(entries) if entry.kind == "launch")
+    launch = entries[place]
+    other = next(name for name in "abc" if name != launch.body["machine"])
+    journal, cluster = tmp_path / "journal.db", tmp_path / "cluster.yaml"
+    store = open_store(journal)
+    wrong = replace(launch, body={**launch.body, "machine": other})
+    store.append([*entries[:place], wrong, *entries[place + 1 :]])
+    store.close()
+    cluster.write_text("machines: [{name: a, capacity: {cpu: 1}}]\n", encoding="utf-8")
+    words = ["serve", "--cluster", str(cluster), "--state", str(tmp_path / "state")]
+    words += ["--journal", str(journal), "--listen", "127.0.0.1:0", "--clock-is-right"]
+    assert main(words) == Exit.BAD_INPUT
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert f"entry {launch.seq} of the journal says" in line
+    assert line.endswith(
+        "start the version that wrote it, and stop it, which leaves a snapshot:"
+        " from that this one goes on"
+    )

@@ -71,9 +71,10 @@ class ServiceMaker:
 
     def begin(self, compile_first: Callable[[], None]) -> Service | Follower:
         """The service that leads; one that follows, where another one leads and this one may wait.
-        Raises InputError, JournalError, EngineError and DisagreementError."""
+        Raises InputError, JournalError and EngineError."""
         from fairlead.service.journal.leases import steady_clock
         from fairlead.service.journal.places import open_store
+        from fairlead.service.recovery.core_fold import DisagreementError
         from fairlead.service.recovery.recover import last_time, recover
 
         check_there(ENGINES[self._plan.engine])
@@ -89,7 +90,13 @@ class ServiceMaker:
         def recovered() -> Recovered:
             new.check()
             self._check_clock(last_time(store))
-            return recover(store)
+            try:
+                return recover(store)
+            except DisagreementError as error:
+                raise VersionJournalError(
+                    f"{error}; start the version that wrote it, and stop it, which leaves a"
+                    " snapshot: from that this one goes on"
+                ) from error
 
         service = self._lead(store, since, recovered, compile_first)
         if new.aside is not None:

@@ -14,7 +14,14 @@ from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import makes_room, would_fit
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
-from fairlead.scheduling.kernels.search.levels import leads, level, turn_of
+from fairlead.scheduling.kernels.search.levels import (
+    common,
+    height,
+    leads,
+    level,
+    level_with,
+    turn_of,
+)
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -96,13 +103,19 @@ def heir_of(s: Handle, heirs: Ints, k: int) -> int:
 
 
 @inner
-def _starts_again(s: Handle, k: int, m: int, j: int, then: float) -> bool:
+def _starts_again(s: Handle, k: int, m: int, j: int, wanted: int, then: float) -> bool:
     """Is it active job k that what ends on machine m makes room for, and not job j? It has no more
     (or, where all levels are equal, was submitted before), and misses the room: were there some for
     another task already, a limit would hold it back. `then`: the level at which job j would be with
-    what it starts together; below 0 where that is not asked."""
+    what it starts together, where it is asked what both would have then; else below 0. Of one
+    tenant's jobs the next one takes what is the tenant's."""
     if would_fit(s, k, m, s.free[m], s.piece[m]):
         return False
+    above = common(s, j, k) if s.header[0].reserve_for != NEVER else int64(NONE)
+    if above >= 0 and above == s.job[j].tenant and above == s.job[k].tenant:
+        return not leads(s, j, k)
+    if then >= 0.0 and above >= 0:
+        return height(s, k, above) < level_with(s, j, wanted, above)
     if then >= 0.0:
         return level(s, k) < then
     return not leads(s, j, k) or (not s.header[0].fifo and level(s, j) == level(s, k))
@@ -123,7 +136,7 @@ def is_left_out(s: Handle, heirs: Ints, j: int, m: int, wanted: int, then: float
             again = wanted == 1 or then >= 0.0
         else:
             heir = heir_of(s, heirs, k)
-            again = heir >= 0 and _starts_again(s, heir, m, j, then)
+            again = heir >= 0 and _starts_again(s, heir, m, j, wanted, then)
         if not again and (wanted > 1 or not makes_room(s, j, m, k)):
             return False
         t = int64(s.task[t].machine_next)

@@ -50,7 +50,7 @@ def _is_ripe(s: Handle, t: int) -> bool:
 @inner
 def _line(s: Handle, ripe: bool) -> Ints:
     """The active jobs for which nothing is reserved, by (level, turn); `ripe`: of tenants who have
-    waited for long."""
+    waited for long, and where not all can be asked those first who wait for longest."""
     w = s.header[0]
     line, turns = np.empty(w.active, np.int64), np.empty(w.active, np.int64)
     count = 0
@@ -63,7 +63,13 @@ def _line(s: Handle, ripe: bool) -> Ints:
             turns[count] = turn_of(s, j)
             count += 1
     line = line[:count][np.argsort(turns[:count])]
-    return line[np.argsort(levels_of(s, line), kind="mergesort")]
+    line = line[np.argsort(levels_of(s, line), kind="mergesort")]
+    if ripe and w.crowded:
+        since = np.empty(len(line), np.int64)
+        for i in range(len(line)):
+            since[i] = s.tenant[s.job[line[i]].tenant].since
+        line = line[np.argsort(since, kind="mergesort")]
+    return line
 
 
 @inner
@@ -153,7 +159,7 @@ def _drop_held_back(s: Handle) -> None:
         job = s.job[j]
         holds = job.used and job.active and job.reserved > job.kept
         if holds and not within_caps(s, j, at_once(s, j)):
-            end_lease(s, j, False)
+            end_lease(s, j, True)
             unreserve(s, j)
             restart_clock(s, int64(job.tenant))
 
@@ -198,6 +204,7 @@ def _reserve_in_line(s: Handle) -> bool:
                 return True
             asked[kinds] = j
             kinds += 1
+    w.crowded = 1 if full else 0
     for t in range(w.tenants):
         tenant = s.tenant[t]
         if tenant.used and tenant.jobs > 0 and _is_ripe(s, t) and (whose[t] or not full):

@@ -65,7 +65,7 @@ def _comes_before(s: Handle, g: int, j: int) -> bool:
         return False
     if s.job[g].kept == 0:
         return True
-    its, other = level_with(s, g, _kept_tasks(s, g)), level(s, j)
+    its, other = level_with(s, g, _kept_tasks(s, g), NONE), level(s, j)
     return its < other or (its == other and turn_of(s, g) < turn_of(s, j))
 
 

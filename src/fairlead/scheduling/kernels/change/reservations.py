@@ -18,7 +18,7 @@ import numpy as np
 
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import expected_room, missing
-from fairlead.scheduling.kernels.change.claims import find_heirs, is_left_out, own_tasks
+from fairlead.scheduling.kernels.change.claims import are_twins, find_heirs, is_left_out, own_tasks
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.change.leases import end_lease, lease, unreserve
@@ -49,7 +49,7 @@ def _age_class(s: Handle, j: int, m: int) -> int:
     oldest = w.now
     t = int64(s.machine[m].first)
     while t >= 0:
-        if s.task[t].job != j:
+        if not are_twins(s, j, int64(s.task[t].job)):
             oldest = min(oldest, s.task[t].launched)
         t = int64(s.task[t].machine_next)
     doublings, age = int64(0), (w.now - oldest) // w.reserve_after
@@ -76,7 +76,7 @@ def reserve(s: Handle, heirs: Ints, j: int) -> bool:
     latest = int64(NEVER)
     # A tenant that holds less than what starts together is not asked what it would hold.
     asked = leased and not w.fifo and s.tenant[job.tenant].held >= wanted * job.unit
-    then = level_with(s, j, wanted) if asked else -1.0
+    then = level_with(s, j, wanted, NONE) if asked else -1.0
     ask_able(s, j)
     m = next_within(s, 0)
     while m >= 0:

@@ -51,6 +51,7 @@ HEADER = np.dtype(
         ("lapse", np.int64),  # when the first lease ends, NEVER
         ("rest", np.int64),  # when the first tenant has rested, NEVER
         ("look_at", np.int64),  # when it is looked next for whom machines are reserved, NEVER
+        ("crowded", np.int64),  # more kinds wait than are asked at a time
         ("stirs", np.int64),  # how often something changed by which some could be, ever
         ("first", np.int64),  # job seq that is first in line, NONE
         ("first_slot", np.int64),

@@ -85,9 +85,10 @@ def level_now(s: Handle, j: int) -> float:
 
 
 @inner
-def level_with(s: Handle, j: int, more: int) -> float:
+def level_with(s: Handle, j: int, more: int, below: int) -> float:
     """The level of an active job, did it hold so many tasks more, where tenants are filled: its own
-    stake, and those of the tenants above it, are larger by that than they stand."""
+    stake, and those of the tenants above it, are larger by that than they stand. `below` a tenant
+    above the job: the height that its child is at there; NONE: the level."""
     job = s.job[j]
     if s.header[0].fifo:
         return float(job.mu)
@@ -100,7 +101,7 @@ def level_with(s: Handle, j: int, more: int) -> float:
     high, low = then
     weight = (1.0, 0.0)
     t = NONE if s.tenant[job.tenant].single else int64(job.tenant)
-    while t >= 0:
+    while t >= 0 and t != below:
         at = s.tenant[t]
         part = multiply(high, low, weight[0], weight[1])
         apart = (0.0, 0.0)
@@ -116,6 +117,32 @@ def level_with(s: Handle, j: int, more: int) -> float:
         first_then = first_of(s, t, first_then[0], first_then[1])
         t = int64(at.parent)
     return float(high)
+
+
+@inner
+def height(s: Handle, j: int, below: int) -> float:
+    """How high the child of a tenant is that an active job is below, or is itself."""
+    job = s.job[j]
+    high, low = divide(np.float64(job.held), 0.0, job.scale, 0.0)
+    t = int64(job.tenant)
+    while t != below:
+        high, low = rise_exactly(s, t, high, low)
+        t = int64(s.tenant[t].parent)
+    return float(high)
+
+
+@inner
+def common(s: Handle, j: int, other: int) -> int:
+    """The lowest tenant above both jobs; NONE."""
+    t = int64(s.job[j].tenant)
+    while t >= 0:
+        u = int64(s.job[other].tenant)
+        while u >= 0 and u != t:
+            u = int64(s.tenant[u].parent)
+        if u == t:
+            return t
+        t = int64(s.tenant[t].parent)
+    return int64(NONE)
 
 
 @inner
