@@ -25,8 +25,9 @@ written to be read. Where the semantics leave room, it reads them like this:
 - Before a task is placed where a gang of lesser level could have one, but does not fit yet, the
   machine is kept for the gang, until the gang launches on one of its machines. What fits there
   counts as held. At the first task of another gang this is asked, at its others not.
-- Where the places of all tasks on a machine are taken, when they end, by twins of no higher level,
-  at the end of the round, it is not reserved. Where nothing could be, time alone changes nothing
+- Where the places of all tasks on a machine are taken by jobs of no higher level, at the end of the
+  round, it is not reserved: what a tenant has there is taken by the first of its jobs that misses
+  the room and has it when all of that ends. Where nothing could be, time alone changes nothing
   until a task is launched, a reservation ends or a machine changes.
 - A gang of which fewer tasks wait than belong together launches them one by one. A gang's machines
   are those that were permissible when its first task was placed.

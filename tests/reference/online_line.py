@@ -229,18 +229,22 @@ def missing(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
 
 def misses(world: World, job: PlainJob, machine: PlainMachine) -> list[int]:
     """The resources of which a task of the job finds too little free on the machine."""
-    left, found = room(world, machine), []
-    for r, need in enumerate(job.demand):
-        unit = world.measures[r].piece
-        if not unit:
-            most = left.free[r]
-        elif need <= unit:
-            most = max(left.pieces[r], default=0)
-        else:
-            most = unit * sum(free == unit for free in left.pieces[r])
-        if need > max(most, 0):
-            found.append(r)
-    return found
+    return [
+        r
+        for r, need in enumerate(job.demand)
+        if need > most_of(world, machine, r, need <= world.measures[r].piece)
+    ]
+
+
+def most_of(world: World, machine: PlainMachine, r: int, part: bool = False) -> int:
+    """How much of a resource a task finds on the machine: free, or in whole devices, or in `part`
+    of one."""
+    left, piece = room(world, machine), world.measures[r].piece
+    if not piece:
+        return max(left.free[r], 0)
+    if part:
+        return max(left.pieces[r], default=0)
+    return piece * sum(free == piece for free in left.pieces[r])
 
 
 def others(
@@ -251,19 +255,20 @@ def others(
     then: Mapping[int, float] | None,
 ) -> bool:
     """Has nobody of a higher level a task on the machine that is too small to make room alone? What
-    ends there is then the tenant's to start again (its next one that asks for the same), or, of a
-    single task, the job's own, or it makes room for that. Who has room for another task already is
-    kept from it by something else, and does not miss the room. `then`: the levels at which all
-    would be with what the job starts together, where that is asked."""
+    a tenant has there is its own to start again, by the first of its jobs that `takes` it, or is,
+    of a single task, the job's own, or makes room for that. `then`: the levels at which all would
+    be with what the job starts together, where that is asked."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
         if _are_twins(world, job, other):
             return single or then is not None
-        heirs = [world.jobs[seq] for seq in order if _are_twins(world, other, world.jobs[seq])]
-        if not heirs or tasks_that_fit(world, other, room(world, machine)) > 0:
+        takers = [world.jobs[seq] for seq in order if takes(world, world.jobs[seq], machine, other)]
+        if not takers:
             return False
-        other = min(heirs, key=lambda heir: (order[heir.seq], world.turn(heir)))
+        other = min(takers, key=lambda taker: (order[taker.seq], world.turn(taker)))
+        if other is job:
+            return not single and then is not None
         if world.hold_for is not None and job.job.tenant and other.job.tenant == job.job.tenant:
             return (order[other.seq], world.turn(other)) < (order[job.seq], world.turn(job))
         if then is not None:
@@ -275,14 +280,39 @@ def others(
             return False
         return all(other.demand[r] >= job.demand[r] for r in missed)
 
-    there = world.tasks_on(machine)
     missed = misses(world, job, machine)
+    there = world.tasks_on(machine)
+    jobs_there = [world.jobs[task.job] for task in there]
     if not there:
         return single
-    return all(
-        starts_again(other) or (single and makes_room(other))
-        for other in (world.jobs[task.job] for task in there)
-    )
+    return all(starts_again(other) or (single and makes_room(other)) for other in jobs_there)
+
+
+def takes(world: World, taker: PlainJob, machine: PlainMachine, other: PlainJob) -> bool:
+    """May the job take the place of a task of the other one there, when all ends that their tenant
+    has there? A single task that has room already is kept from it by something else. An older
+    version asked only the task's own job."""
+    finds = tasks_that_fit(world, taker, room(world, machine)) > 0
+    if world.hold_for is None:
+        return taker is other and not finds
+    if world.whose(taker.seq) != world.whose(other.seq) or (finds and needed(taker) == 1):
+        return False
+    there = [world.jobs[task.job] for task in world.tasks_on(machine)]
+    mine = [each for each in there if world.whose(each.seq) == world.whose(other.seq)]
+    if needed(taker) > max(each.job.gang for each in mine) or not _accepts(taker, machine, world):
+        return False
+    for r in misses(world, taker, machine):
+        need, piece = taker.demand[r], world.measures[r].piece
+        demands = [each.demand[r] for each in mine]
+        if not piece:
+            holds = room(world, machine).free[r] + sum(demands)
+        elif need < piece:
+            holds = max(demands)
+        else:
+            holds = most_of(world, machine, r) + sum(d for d in demands if d >= piece)
+        if need > holds:
+            return False
+    return True
 
 
 def _are_twins(world: World, job: PlainJob, other: PlainJob) -> bool:
@@ -545,12 +575,12 @@ def _reserve(
 
 
 def _stands(job: PlainJob, machine: PlainMachine, world: World) -> bool:
-    """May the machine be reserved for the job? Not one that it declines as long as it waits for
-    what it prefers."""
+    """May the machine be reserved for the job?"""
+    up = machine.state is MachineState.UP
+    return up and _accepts(job, machine, world) and holds_empty(world, job, machine) > 0
+
+
+def _accepts(job: PlainJob, machine: PlainMachine, world: World) -> bool:
+    """May it use the machine, and does it not decline it as it waits for what it prefers?"""
     tired = world.hold_for is None or world.now >= job.since + job.patience
-    return (
-        machine.state is MachineState.UP
-        and may_use(job, machine)
-        and holds_empty(world, job, machine) > 0
-        and (tired or preferred(job, machine))
-    )
+    return may_use(job, machine) and (tired or preferred(job, machine))

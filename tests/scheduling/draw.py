@@ -15,6 +15,7 @@ from random import Random
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.scheduling import events
 from fairlead.scheduling.events import Event
 from fairlead.scheduling.transitions import TaskState
@@ -80,7 +81,7 @@ class Taste:
     crowd: bool
     """One tenant has most of the jobs, more than there is room for tasks."""
     twins: bool
-    """Most jobs have one task, and ask for what one of the same tenant asked for."""
+    """Most jobs have one task, and ask for about what one of the same tenant asked for."""
 
 
 def draw(seed: int, length: int = 30) -> Case:
@@ -212,10 +213,14 @@ class _Drawer:
     def submitted(self) -> Event:
         """A job."""
         random, taste = self.random, self.taste
-        before = [job.job for job in self.world.jobs if job.job.tenant and job.job.gang == 1]
+        before = [job.job for job in self.world.jobs if job.job.tenant]
         if taste.twins and before and random.random() < 0.8:
             name = f"j{len(self.world.jobs)}"
-            twin = replace(random.choice(before[:3]), name=name, tasks=Fraction(1))
+            twin = random.choice(before[:3])
+            twin = replace(twin, name=name, tasks=Fraction(twin.gang))
+            if random.random() < 0.5:  # and asks for more or less
+                cpu = random.choice((Fraction(1, 2), Fraction(1), Fraction(2)))
+                twin = replace(twin, demand=FrozenMap({**twin.demand, "cpu": cpu}))
             return events.JobSubmitted(self.time, twin)
         demand: dict[str, Fraction | int] = {
             "cpu": random.choice((0, Fraction(1, 2), 1, 1, 2)),

@@ -17,12 +17,12 @@ Duration = Callable[[str, int], int]
 
 @dataclass
 class Seen:
-    """A log: after each instant, its time and how many tasks of each job run; and how many
-    have ended so far."""
+    """A log: after each instant, its time and how many tasks of each job run; and how many have
+    ended at last."""
 
     times: list[int] = field(default_factory=list)
     running: list[Counter[str]] = field(default_factory=list)
-    done: list[Counter[str]] = field(default_factory=list)
+    done: Counter[str] = field(default_factory=Counter)
 
     def at(self, time: int) -> Counter[str]:
         """How many tasks of each job ran just after this time's events."""
@@ -48,7 +48,7 @@ def run(core: Core, events: Iterable[Event], duration: Duration, until: int) -> 
 
     for event in events:
         later(event)
-    seen, running, done = Seen(), Counter[str](), Counter[str]()
+    seen, running = Seen(), Counter[str]()
     while line and line[0][0] <= until:
         now = line[0][0]
         while line and line[0][0] == now:
@@ -56,7 +56,9 @@ def run(core: Core, events: Iterable[Event], duration: Duration, until: int) -> 
             core.apply(event)
             if isinstance(event, TaskFinished):
                 running[event.job] -= 1
-                done[event.job] += 1
+                if not running[event.job]:
+                    del running[event.job]  # jobs may be thousands, and each instant is kept
+                seen.done[event.job] += 1
         for decision in core.decide():
             assert isinstance(decision, Launch)
             running[decision.job] += 1
@@ -64,7 +66,6 @@ def run(core: Core, events: Iterable[Event], duration: Duration, until: int) -> 
             later(TaskFinished(end, decision.job, decision.task))
         seen.times.append(now)
         seen.running.append(Counter(running))
-        seen.done.append(Counter(done))
         wake = core.wake()
         if wake is not None and not any(event.time == wake for _, _, event in line):
             later(TimePassed(wake))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
@@ -20,13 +20,18 @@ from tests.scheduling.loop import run
 SECOND = 10**6
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+STRIDE = 7
+"""Sizes come neither rising nor falling: each is so many behind the one before."""
 
 
-def stream(tenant: str, cpu: int, every: int, until: int, *, gang: int = 1) -> Iterator[Event]:
-    """One small job of it after the other."""
+def stream(
+    tenant: str, cpus: int | Sequence[int], every: int, until: int, *, gang: int = 1
+) -> Iterator[Event]:
+    """One small job of it after the other, of these sizes in turn."""
+    sizes = [cpus] if isinstance(cpus, int) else cpus
     for i, time in enumerate(range(0, until, every)):
-        job = Job(f"{tenant}-{i}", {"cpu": cpu}, tenant=tenant, tasks=gang, gang=gang)
-        yield JobSubmitted(time, job)
+        demand = {"cpu": sizes[i * STRIDE % len(sizes)]}
+        yield JobSubmitted(time, Job(f"{tenant}-{i}", demand, tenant=tenant, tasks=gang, gang=gang))
 
 
 def held(
@@ -72,6 +77,20 @@ def test_whole_machines_are_not_taken_from_who_sends_one_job_after_the_other() -
     assert found["a"] > 3.5
 
 
+def test_nor_from_who_sends_jobs_of_which_no_two_are_alike() -> None:
+    told = [*stream("a", range(60, 100), 10 * SECOND, 4 * HOUR)]
+    told += stream("b", 400, 10 * MINUTE, 4 * HOUR)
+    found = held(2, 400, told, {"a": MINUTE, "b": 30 * MINUTE}, weights={"a": 1000, "b": 1})
+    assert found["a"] > 300
+
+
+def test_nor_from_gangs_of_which_no_two_are_alike() -> None:
+    told = [*stream("a", range(30, 50), MINUTE, 4 * HOUR, gang=4)]
+    told += stream("b", 160, 2 * MINUTE, 4 * HOUR)
+    means, weights = {"a": 5 * MINUTE, "b": 20 * MINUTE}, {"a": 1000, "b": 1}
+    assert held(4, 160, told, means, weights)["a"] > 150
+
+
 def test_who_sends_one_job_after_the_other_reaches_its_part() -> None:
     told: list[Event] = [JobSubmitted(0, Job("a", {"cpu": 1}, tenant="a"))]
     told += stream("b", 2, 5 * SECOND, 4 * HOUR)
@@ -80,8 +99,8 @@ def test_who_sends_one_job_after_the_other_reaches_its_part() -> None:
 
 @pytest.mark.parametrize("parent", [None, "above"])
 def test_larger_jobs_one_after_the_other_reach_their_part(parent: str | None) -> None:
-    told = [*stream("a", 1, 2 * SECOND, 3 * HOUR), *stream("b", 2, 5 * SECOND, 3 * HOUR)]
-    found = held(1, 16, told, {"a": MINUTE, "b": MINUTE}, parent=parent, hours=3)
+    told = [*stream("a", 1, 2 * SECOND, 2 * HOUR), *stream("b", 2, 5 * SECOND, 2 * HOUR)]
+    found = held(1, 16, told, {"a": MINUTE, "b": MINUTE}, parent=parent, hours=2)
     assert found["a"] > 7
     assert found["b"] > 7
 
@@ -97,7 +116,7 @@ def test_larger_jobs_take_turns_with_small_ones_of_their_tenant() -> None:
     told = [*first, *sorted([*small, *large], key=lambda each: each.time)]
     random = Random(1)
     seen = run(core, told, lambda *_: random.randint(30, 60) * SECOND, 2 * HOUR)
-    assert sum(count for job, count in seen.done[-1].items() if "large" in job) > 20
+    assert sum(count for job, count in seen.done.items() if "large" in job) > 20
 
 
 def test_gangs_as_jobs_hold_no_more_than_as_one_job() -> None:

@@ -21,7 +21,7 @@ from tests.scheduling.test_dump import without
 
 SECOND = 10**6
 UNITS = (Unit("cpu", Fraction(1, 10)), Unit("gpu", Fraction(1, 4), 4))
-FOUND_OUT = 33
+FOUND_OUT = 56
 """The seed of a sequence in which a task has what is free beside a reservation."""
 
 

@@ -322,10 +322,9 @@ def gpu_delay(rule: str, seed: int) -> int:
             events.append(JobSubmitted(second * SECOND, Job(name, demand, tasks=1)))
     seen = run(core, events, lambda _job, _task: random.randint(4, 14) * SECOND, 400 * SECOND)
     started: dict[str, int] = {}
-    for time, running, done in zip(seen.times, seen.running, seen.done, strict=True):
-        for name in came:
-            if running[name] or done[name]:
-                started.setdefault(name, time)
+    for time, running in zip(seen.times, seen.running, strict=True):
+        for name in running:
+            started.setdefault(name, time)
     return sum(started[name] - time for name, time in came.items() if name.startswith("gpu"))
 
 

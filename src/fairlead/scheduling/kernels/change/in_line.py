@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner
-from fairlead.scheduling.kernels.change.claims import ask_alike, find_heirs
 from fairlead.scheduling.kernels.change.clocks import restart_clock, stir
 from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
 from fairlead.scheduling.kernels.change.reservations import can_reserve, reserve, reserve_again
+from fairlead.scheduling.kernels.change.takers import are_alike, find_takers
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, within_caps
@@ -30,14 +30,6 @@ KINDS = 16
 """So many kinds of jobs are asked at a time, until machines can be reserved for one."""
 LOOKS = 4
 """It is looked so often at most in `reserve_after`: each look goes through all who wait."""
-
-
-@inner
-def _are_alike(s: Handle, j: int, other: int) -> bool:
-    """Do both jobs ask machines for the same?"""
-    one, two = s.job[j], s.job[other]
-    alike = at_once(s, j) == at_once(s, other) and one.spread == two.spread
-    return alike and ask_alike(s, j, other)
 
 
 @inner
@@ -80,14 +72,14 @@ def _reserve_behind(s: Handle, first: int) -> bool:
     asked = np.empty(KINDS, np.int64)
     asked[0] = first
     kinds = 1
-    heirs = find_heirs(s)
+    takers = find_takers(s)
     for j in _line(s, False):
         known = False
         for i in range(kinds):
-            known |= _are_alike(s, j, asked[i])
+            known |= are_alike(s, j, asked[i])
         if known or not within_caps(s, j, at_once(s, j)):
             continue
-        if reserve(s, heirs, j):
+        if reserve(s, takers, j):
             return True
         if kinds == KINDS:
             return False
@@ -142,7 +134,7 @@ def reserve_for_first(s: Handle) -> None:
             w.hopeless = 0
         if w.now - w.first_since < w.reserve_after or (w.hopeless and not w.filling):
             return
-        if not reserve(s, find_heirs(s), j):
+        if not reserve(s, find_takers(s), j):
             if not w.filling or not _reserve_behind(s, j):
                 w.hopeless = 1
                 if w.filling:
@@ -186,19 +178,19 @@ def _reserve_in_line(s: Handle) -> bool:
     kinds, full = 0, False
     whose = np.zeros(w.tenants, np.bool_)
     line = _line(s, True)
-    heirs = find_heirs(s) if len(line) > 0 else line
+    takers = find_takers(s) if len(line) > 0 else line
     for j in line:
         if not within_caps(s, j, at_once(s, j)):
             continue
         known = False
         for i in range(kinds):
-            known |= _are_alike(s, j, asked[i])
+            known |= are_alike(s, j, asked[i])
         if not known:
             if kinds == KINDS:
                 full = True  # who was asked waits anew, so that others are asked next
                 break
             whose[s.job[j].tenant] = True
-            if reserve(s, heirs, j):
+            if reserve(s, takers, j):
                 restart_clock(s, int64(s.job[j].tenant))
                 s.tenant[s.job[j].tenant].failed = NONE
                 return True

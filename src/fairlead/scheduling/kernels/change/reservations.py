@@ -18,10 +18,11 @@ import numpy as np
 
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import expected_room, missing
-from fairlead.scheduling.kernels.change.claims import are_twins, find_heirs, is_left_out, own_tasks
+from fairlead.scheduling.kernels.change.claims import are_twins, is_left_out, own_tasks
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.change.leases import end_lease, lease, unreserve
+from fairlead.scheduling.kernels.change.takers import find_takers
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, has_terms
@@ -60,9 +61,9 @@ def _age_class(s: Handle, j: int, m: int) -> int:
 
 
 @inner
-def reserve(s: Handle, heirs: Ints, j: int) -> bool:
+def reserve(s: Handle, takers: Ints, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, the tasks that it starts
-    together; tells whether there were enough. `heirs`: those of now (`claims.find_heirs`)."""
+    together; tells whether there were enough. `takers`: those of now."""
     job, w = s.job[j], s.header[0]
     wanted = at_once(s, j)
     machines = w.machines
@@ -83,7 +84,7 @@ def reserve(s: Handle, heirs: Ints, j: int) -> bool:
         if (
             s.machine[m].reserved < 0
             and can_reserve(s, j, m)
-            and not is_left_out(s, heirs, j, m, wanted, then)
+            and not is_left_out(s, takers, j, m, wanted, then)
         ):
             able[m] = when_empty(s, j, m)
             if able[m] > 0:
@@ -154,7 +155,7 @@ def reserve_again(s: Handle) -> None:
         if next_one < 0:
             return
         job = s.job[next_one]
-        made = job.active and reserve(s, find_heirs(s), next_one)
+        made = job.active and reserve(s, find_takers(s), next_one)
         if not made and job.reserved == 0:  # no room is kept for it either
             end_lease(s, next_one, False)
         job.due = 0
