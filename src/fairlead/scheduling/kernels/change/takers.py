@@ -16,7 +16,7 @@ from fairlead.scheduling.kernels.change.claims import ask_alike
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import at_once, satisfies
-from fairlead.scheduling.kernels.search.levels import levels_of, turn_of
+from fairlead.scheduling.kernels.search.levels import leads, levels_of, turn_of
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 KINDS = 256
@@ -53,34 +53,56 @@ def _place_of(s: Handle, j: int, size: int) -> int:
 
 
 @inner
-def _line_of_kinds(s: Handle) -> Ints:
-    """Of each kind the active job that is first, by (tenant, level, turn)."""
+def _find_kinds(s: Handle) -> Ints:
+    """Of each kind the active job that is first, of tenants that hold something."""
     w = s.header[0]
-    line, turns = np.empty(w.active, np.int64), np.empty(w.active, np.int64)
-    count = 0
-    for j in range(w.jobs):
-        if s.job[j].used and s.job[j].active:
-            line[count] = j
-            turns[count] = turn_of(s, j)
-            count += 1
-    line = line[:count][np.argsort(turns[:count])]
-    line = line[np.argsort(levels_of(s, line), kind="mergesort")]
     size = 2
-    while size < 2 * count:
+    while size < 2 * w.active:
         size *= 2
     known = np.full(size, NONE, np.int64)
-    tenants = np.empty(count, np.int64)
-    kinds = 0
-    for j in line:
-        i = _place_of(s, j, size)
-        while known[i] >= 0 and not _is_one_kind(s, j, known[i]):
-            i = (i + 1) & (size - 1)
-        if known[i] < 0:
-            known[i] = j
-            line[kinds] = j
-            tenants[kinds] = s.job[j].tenant
-            kinds += 1
-    return line[:kinds][np.argsort(tenants[:kinds], kind="mergesort")]
+    found = np.empty(w.active, np.int64)
+    count = 0
+    for j in range(w.jobs):
+        job = s.job[j]
+        if not job.used or not job.active or s.tenant[job.tenant].held == 0:
+            continue
+        if s.tenant[job.tenant].jobs > 1:
+            i = _place_of(s, j, size)
+            while known[i] >= 0 and not _is_one_kind(s, j, found[known[i]]):
+                i = (i + 1) & (size - 1)
+            if known[i] >= 0:
+                if leads(s, j, found[known[i]]):
+                    found[known[i]] = j
+                continue
+            known[i] = count
+        found[count] = j
+        count += 1
+    return found[:count]
+
+
+@inner
+def _put_in_line(s: Handle, kinds: Ints, first: Ints) -> Ints:
+    """These jobs by (tenant, level, turn); `first` says where those of each tenant begin."""
+    tenants = len(first) - 1
+    for j in kinds:
+        first[s.job[j].tenant + 1] += 1
+    for i in range(tenants):
+        first[i + 1] += first[i]
+    line, free = np.empty(len(kinds), np.int64), first.copy()
+    for j in kinds:
+        t = s.job[j].tenant
+        line[free[t]] = j
+        free[t] += 1
+    for i in range(tenants):
+        if first[i + 1] - first[i] < 2:
+            continue
+        mine = line[first[i] : first[i + 1]].copy()
+        turns = np.empty(len(mine), np.int64)
+        for k in range(len(mine)):
+            turns[k] = turn_of(s, mine[k])
+        mine = mine[np.argsort(turns)]
+        line[first[i] : first[i + 1]] = mine[np.argsort(levels_of(s, mine), kind="mergesort")]
+    return line
 
 
 @inner
@@ -150,14 +172,11 @@ def find_takers(s: Handle) -> Ints:
     if w.reserve_for == NEVER:
         _find_own(s, takers)
         return takers
-    line = _line_of_kinds(s)
-    wants = np.empty((len(line), resources), np.int64)
     first = np.zeros(w.tenants + 1, np.int64)
+    line = _put_in_line(s, _find_kinds(s), first)
+    wants = np.empty((len(line), resources), np.int64)
     for i in range(len(line)):
         wants[i] = s.demand[line[i]]
-        first[s.job[line[i]].tenant + 1] += 1
-    for i in range(w.tenants):
-        first[i + 1] += first[i]
     at, who = np.zeros(w.tenants, np.int64), np.zeros(w.tenants, np.int64)
     gangs = np.zeros(w.tenants, np.int64)
     place = np.zeros((w.tenants, resources), np.int64)
