@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.live.place import CLUSTER, Served, Terminal, administrator, names, serving, until
+from tests.cli.live.traps import set_traps
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +44,9 @@ def shell(
         until(lambda: terminal.json("jobs")["jobs"] == [])
         until(lambda: all(row["ended"] for row in terminal.json("jobs", "--all")["jobs"]))
         terminal.good("forget", *left)
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> Path:
+    """A folder in which no module of it is to be run."""
+    return set_traps(tmp_path)

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.cli.live.place import environment, until
+from tests.cli.live.traps import caught
 from tests.transcripts import ROOT
 from tests.zygote.forked import Forked, finished
 
@@ -42,14 +43,15 @@ def left_behind(folder: Path) -> list[str]:
     return [each for each in found if each]
 
 
-def in_a_terminal(folder: Path, enough: Callable[[str], bool], keys: bytes) -> tuple[int, str]:
-    """The exit code and all that was shown on a terminal of 100 columns, where these keys are
-    pressed once there is enough to see."""
+def in_a_terminal(trapped: Path, enough: Callable[[str], bool], keys: bytes) -> tuple[int, str]:
+    """The exit code and all that was shown on a terminal of 100 columns in that folder, where these
+    keys are pressed once there is enough to see."""
+    base = trapped.parent
     process, terminal = pty.fork()
     if process == 0:
-        os.chdir(folder)
-        words = [sys.executable, "-m", "fairlead", "start"]
-        os.execve(sys.executable, words, start_in(folder) | {"LINES": "40"})
+        os.chdir(trapped)
+        words = [sys.executable, str(base / "bin" / "fairlead"), "start"]
+        os.execve(sys.executable, words, start_in(base) | {"LINES": "40"})
     shown, pressed = "", False
     end = time.monotonic() + PATIENCE
     while True:
@@ -82,9 +84,10 @@ def at_work(shown: str) -> bool:
     "keys", [pytest.param(b"q", marks=pytest.mark.deep), b"\x03"], ids=["q", "Ctrl-C"]
 )
 def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
-    keys: bytes, tmp_path: Path
+    keys: bytes, trapped: Path, tmp_path: Path
 ) -> None:
-    code, shown = in_a_terminal(tmp_path, at_work, keys)
+    code, shown = in_a_terminal(trapped, at_work, keys)
+    assert caught(trapped) == ""  # nothing of the folder is run, in whatever process
     assert code == 0, shown[-3000:]
     assert "The service listens at http://127.0.0.1:" in shown
     assert f"export FAIRLEAD_STATE={tmp_path}" in shown
