@@ -110,6 +110,29 @@ def test_an_empty_working_folder_goes_with_the_end(bed: LocalBed) -> None:
     wait(bed, lambda: not Path(text.strip()).exists())
 
 
+def test_an_engine_is_quiet_until_something_is_under_way_and_once_its_end_is_known(
+    bed: LocalBed,
+) -> None:
+    def quiet() -> bool:
+        return bed.engines[-1].quiet
+
+    engine = bed.ready()
+    assert quiet()
+    engine.launch([assign(A, "exec sleep 1000")])
+    assert not quiet()
+    engine.cancel([A])
+    end = end_of(bed, engine, A)
+    assert not quiet()  # that was not acknowledged yet
+    engine.acknowledge([end])
+    assert quiet()
+    engine.launch([assign(B, "exec sleep 1000")])
+    wait(bed, lambda: bed.runs(B))
+    engine = bed.ready()  # nobody expects it, so it is stopped
+    assert not quiet()
+    wait(bed, lambda: engine.poll() == () and quiet())
+    assert not bed.runs(B)
+
+
 @pytest.mark.parametrize(
     ("command", "cwd", "says"),
     [

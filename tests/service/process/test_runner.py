@@ -16,7 +16,7 @@ from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import CLOSED, CROWDED, Mailbox, MailboxClosedError
 from fairlead.service.process import runner as running_module
-from fairlead.service.process.runner import Driven, Runner, explain_failure
+from fairlead.service.process.runner import QUIET, Driven, Runner, explain_failure
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
 from tests.engines.fake import FakeEngine
@@ -265,7 +265,45 @@ def test_short_tasks_follow_one_another_without_long_waits() -> None:
     runner.start()
     assert enough.wait(LONG)
     assert runner.stop(LONG)
-    quiet = waits[-5:]
-    assert quiet == [0.05] * 5
+    late = waits[-5:]
+    assert late == [0.05] * 5
     assert waits[0] == 0.001
     assert sorted(waits) == waits
+
+
+def test_an_engine_that_has_nothing_under_way_is_asked_seldom() -> None:
+    """Until something is launched: then it is asked as any other."""
+    stage = Stage(fates={"x": [Fate(None)]})
+    waits: list[tuple[bool, float]] = []
+    enough = threading.Event()
+
+    class Quiet(FakeEngine):
+        @property
+        def quiet(self) -> bool:
+            return not self.world.tasks
+
+    engine = Quiet(stage.world)
+    stage.place.writer = None
+    stage.service = Service(Failing(stage.place), engine, stage.settings)
+
+    class Watched(Mailbox[Driven]):
+        def wait(self, seconds: float, service: Driven | None = None) -> None:
+            waits.append((engine.quiet, seconds))
+            if len(waits) > 20:
+                enough.set()
+            super().wait(0 if engine.quiet else seconds, service)
+
+    door = Watched()
+    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
+    runner.start()
+    try:
+        assert enough.wait(LONG)
+        assert {seconds for quiet, seconds in waits if quiet} == {QUIET}
+        assert isinstance(asked(door, SubmitJobs(ADMIN, (job("x"),))), Done)
+        enough.clear()
+        waits.clear()
+        assert enough.wait(LONG)
+    finally:
+        assert runner.stop(LONG)
+    assert all(seconds <= 0.005 for quiet, seconds in waits if not quiet)
+    assert not all(quiet for quiet, _ in waits)

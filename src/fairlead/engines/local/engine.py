@@ -158,6 +158,10 @@ class LocalEngine:
             self._fenced.discard(assignment.attempt)
         return request
 
+    @property
+    def quiet(self) -> bool:
+        return not (self._supervisor.tasks or self._supervisor.stray or self._supervisor.silenced)
+
     def poll(self) -> Sequence[Report]:
         spawner = self._check_connected()
         self._supervisor.take(self._words(spawner))

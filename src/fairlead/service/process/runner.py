@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from time import monotonic
 from typing import cast
 
-from fairlead.engines.interface import FindsFaults, NotifiesNews
+from fairlead.engines.interface import FindsFaults, KnowsQuiet, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.journal.entry import Standing
@@ -31,6 +31,9 @@ SOON = 0.001
 something happened. Where nothing happens it is twice as long each time: short tasks follow one
 another quickly, and a quiet service sleeps."""
 
+QUIET = 0.25
+"""Seconds until an engine is asked again that has nothing under way: it may have trouble."""
+
 PART = 20
 """Snapshots are written for one part in so many of the time: where thousands of jobs are known one
 takes as long as thousands of entries."""
@@ -49,7 +52,8 @@ class Runner:
     """Runs a service in a thread of its own until the mailbox is closed, or until it fails.
 
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
-    the journal is tried again; where something just happened it is asked sooner. `lead`: where it
+    the journal is tried again; where something just happened it is asked sooner, and where nothing
+    is under way later. `lead`: where it
     begins as a follower, makes the service of it that goes on once nobody leads; None: another one
     was quicker. `address`: where those who follow find this service while it leads. `troubles`:
     is told what cannot be reached, and that it can again. `fault`: hears
@@ -189,8 +193,12 @@ class Runner:
             return self.service.pause()
         wake = self.service.wake()
         # What cannot be reached is not asked again before it is due.
-        heard = self.service.trouble or self._notifies
-        pause = LONGEST if heard else self._pause
+        if self.service.trouble or self._notifies:
+            pause = LONGEST
+        elif isinstance(self.service.engine, KnowsQuiet) and self.service.engine.quiet:
+            pause = max(QUIET, self._pause)
+        else:
+            pause = self._pause
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
 
 
