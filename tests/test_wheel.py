@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from importlib.metadata import Distribution, distribution, distributions
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from fairlead.version import __version__
 from tests.once import once
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "fairlead"
 PROGRAMS = "Scripts" if os.name == "nt" else "bin"
 
 CLUSTER = """\
@@ -30,7 +33,8 @@ jobs:
 """
 
 EVERY_MODULE = """\
-import importlib, pkgutil, fairlead
+import gc, importlib, pkgutil, fairlead
+gc.disable()  # imports leave no garbage
 # What is only for an extra is neither imported nor walked into without it.
 for module in pkgutil.walk_packages(fairlead.__path__, "fairlead.", lambda name: None):
     extras = ("fairlead.ray", "fairlead.engines.ray.", "fairlead.service.journal.postgres",
@@ -102,6 +106,19 @@ def asked_for(wheel: Distribution, extras: tuple[str, ...]) -> dict[str, Distrib
     return found
 
 
+def take_compiled(package: Path) -> None:
+    """Gives each file what Python compiled of the same file of the checkout, where it did: to
+    compile them all anew takes longer than to install them."""
+    for file in package.rglob("*.py"):
+        ours = PACKAGE / file.relative_to(package)
+        known, there = (Path(cache_from_source(str(each))) for each in (ours, file))
+        if known.exists() and file.read_bytes() == ours.read_bytes():
+            found = ours.stat()  # by which Python knows that it is of this file
+            os.utime(file, ns=(found.st_atime_ns, found.st_mtime_ns))
+            there.parent.mkdir(exist_ok=True)
+            shutil.copyfile(known, there)
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that holds the wheel, what it asks for, and the extras for
@@ -113,7 +130,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         python = there / "venv" / PROGRAMS / "python"
         options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-deps")
         pip = (sys.executable, "-m", "pip", "--python", python)
-        run(*pip, "install", *options, wheel, cwd=there)
+        run(*pip, "install", *options, "--no-compile", wheel, cwd=there)
         packages = Path(run(python, "-c", PACKAGES, cwd=there).strip())
         (itself,) = distributions(name="fairlead", path=[str(packages)])
         for each in asked_for(itself, ("report", "simulation")).values():
@@ -121,16 +138,16 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             for name in top - {"__pycache__"}:
                 if not (packages / name).exists():
                     (packages / name).symlink_to(Path(str(each.locate_file(name))))
+        take_compiled(packages / "fairlead")
 
     return once(tmp_path_factory, "installed", install) / "venv" / PROGRAMS
 
 
 def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    package = ROOT / "src" / "fairlead"
     ours = {
-        f"fairlead/{path.relative_to(package).as_posix()}"
-        for path in package.rglob("*")
+        f"fairlead/{path.relative_to(PACKAGE).as_posix()}"
+        for path in PACKAGE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {name for name in names if ".dist-info/" not in name} == ours
