@@ -184,7 +184,7 @@ def test_nobody_changes_anothers_job_by_whatever_name(
                 own = namesake and token == "sales" and name in ("mine", "sales/mine")
                 if not own or route.name == "submit":
                     assert answer.status in (403, 404, 422), (token, name, answer)
-                assert theirs() == before, (token, name)
+            assert theirs() == before, (token, cookie)
     # It was there to be changed: who owns it does what they could not.
     if route.name in ("forget_job", "forget_jobs") and not over:
         return
