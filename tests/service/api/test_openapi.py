@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
@@ -62,8 +61,16 @@ CHECKS_LEFT_OUT = {
 """Checks of schemathesis that are not made here, each with its reason."""
 
 
-@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def asked() -> Iterator[Any]:
+    """Each route with what is right and with what is wrong, where anything can be wrong in it: any
+    text is good in a path, and without a token there is no header."""
+    for route in ROUTES:
+        nothing = route.access is Access.PUBLIC and not route.query and route.body is None
+        for mode in (GenerationMode.POSITIVE,) if nothing else GenerationMode:
+            yield pytest.param(route, mode, id=f"{route.name}-{mode.value}")
+
+
+@pytest.mark.parametrize(("route", "mode"), [*asked()])
 def test_every_route_keeps_what_its_description_promises(
     api: Any, open_stage: Stage, cases: int, route: Route, mode: GenerationMode
 ) -> None:
@@ -82,8 +89,6 @@ def test_every_route_keeps_what_its_description_promises(
 
     try:
         kept()
-    except Unsatisfiable:
-        assert mode is GenerationMode.NEGATIVE  # nothing can be wrong in what has no parameters
     finally:
         open_stage.app.api.stopping = False
 
