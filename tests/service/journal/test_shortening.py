@@ -203,7 +203,7 @@ def test_cut_short_at_any_statement_all_is_gone_or_nothing(
     snapshots: list[tuple[int, bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fairlead.service.journal.sql.AT_ONCE", 23)
+    monkeypatch.setattr("fairlead.service.journal.sql.AT_ONCE", 40)
     entries = entries[: snapshots[1][0]]
     digest = verify(entries).digest
     outcomes, statement = set(), 0
