@@ -13,7 +13,7 @@ import pytest
 from fairlead.audit.finding import Lie, Verdict
 from fairlead.audit.outcome import Options, solve
 from fairlead.audit.properties.registry import PROPERTIES
-from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
+from fairlead.audit.properties.strategy_lies import unusable_pools
 from fairlead.audit.witness.file import witness_from_json, witness_json
 from fairlead.audit.witness.replay import Again, replay
 from fairlead.model.shares import Tasks
@@ -54,16 +54,23 @@ EARLY = {"per-machine-drf": 7, "cdrf": 14, "tsf": 6, "2df": 7, "independent": 20
 """Seeds by which the search finds them early, where the first one takes several times as long."""
 
 
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that knows after each input what it has found, and ends with the last of it."""
+    monkeypatch.setattr(search, "WAVES", range(1, 400))
+
+
 def table_of(policy: str, names: Iterable[str], trials: int, seed: int = 1) -> Table:
     return search_table([policy], trials, seed, [BY_NAME[name] for name in names])
 
 
+@pytest.mark.usefixtures("one_by_one")
 @pytest.mark.parametrize("policy", KNOWN)
 def test_the_search_finds_every_known_violation(policy: str) -> None:
     table = table_of(policy, KNOWN[policy], 400, EARLY.get(policy, 1))
     found = [name for (_, name), cell in table.cells.items() if cell.witness is not None]
     assert found == KNOWN[policy]
-    for cell in with_smaller(table, 10).cells.values():
+    for cell in with_smaller(table, 3).cells.values():
         assert cell.witness is not None
         again = replay(witness_from_json(witness_json(cell.witness)))
         assert again.again is Again.SAME
@@ -125,6 +132,7 @@ def favourite(problem):
 """
 
 
+@pytest.mark.usefixtures("one_by_one")
 @pytest.mark.parametrize(
     ("name", "row"),
     [
@@ -171,7 +179,7 @@ def test_inputs_are_of_their_family_and_every_fourth_is_hard(family: Family) -> 
         elif number % HARD == 0:
             assert traits(outcome).hard
         if family in (Family.POOLS, Family.UNUSABLE_POOLS):
-            assert bool(unusable_pools(scene_of(outcome))) is (family is Family.UNUSABLE_POOLS)
+            assert bool(unusable_pools(what)) is (family is Family.UNUSABLE_POOLS)
 
 
 def test_the_table_does_not_depend_on_who_judges_the_parts(
@@ -181,9 +189,10 @@ def test_the_table_does_not_depend_on_who_judges_the_parts(
         return [judge(part) for part in reversed(parts)][::-1]
 
     rows = [BY_NAME[name] for name in ("envy-freeness", "single-resource-fairness")]
-    monkeypatch.setattr(search, "PART", 3)
-    one = search_table(["cdrf", "tsf"], 14, 2, rows)  # both waves have several parts
-    other = search_table(["cdrf", "tsf"], 14, 2, rows, backwards)
+    monkeypatch.setattr(search, "PART", 2)
+    monkeypatch.setattr(search, "WAVES", (4,))
+    one = search_table(["cdrf", "tsf"], 7, 2, rows)  # both waves have several parts
+    other = search_table(["cdrf", "tsf"], 7, 2, rows, backwards)
     assert one == other
 
 
@@ -209,8 +218,9 @@ def test_a_lie_of_two_together_is_rare_and_is_there() -> None:
     assert len(witness.change.liars) == 2
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_what_is_shown_of_a_table_is_what_was_found() -> None:
-    table = with_smaller(table_of("cdrf", KNOWN["cdrf"], 60, EARLY["cdrf"]), 5)
+    table = with_smaller(table_of("cdrf", KNOWN["cdrf"], 60, EARLY["cdrf"]), 2)
     shown = cells_table("cells", table).columns
     assert list(shown["property"]) == KNOWN["cdrf"]
     assert set(shown["verdict"]) == {"violated"}

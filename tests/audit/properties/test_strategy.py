@@ -250,7 +250,7 @@ def test_a_planted_reward_for_a_lie_is_found(tmp_path: Path, what: str) -> None:
         machines((4, 6), (6, 4), (5, 5)), (job("u", 1, 2), job("v", 2, 1), job("w", 1, 1, on=[1]))
     )
     where = FORCED if what == "more machines" else free
-    assert searched(where, policy, trials=30).verdict is Verdict.VIOLATED
+    assert searched(where, policy, trials=10).verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("family", [Family.GENERAL, Family.POOLS])

@@ -259,7 +259,7 @@ def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witne
             f"{len(scene.liars)} of {tenants} tenants could be tried: those with one job that runs"
             " and does not spread"
         )
-    owners = unusable_pools(scene)
+    owners = unusable_pools(scene.given)
     if owners:
         parts.append(f"{listing(owners, 4)} cannot use all of what they brought as pools")
     if scene.whole:

@@ -75,13 +75,19 @@ def scene_of(outcome: Outcome) -> Scene:
     members: list[list[str]] = [[] for _ in seen.kinds]
     for machine, kind in zip(seen.machines, seen.kind, strict=True):
         members[kind].append(machine.name)
-    liars = []
+    liars = [
+        Liar(name, job, price, price @ seen.demand[seen.job[job.name]], tenants.get(name))
+        for name, job in _may_lie(given, seen, kinds)
+    ]
+    return Scene(given, seen, kinds, tuple(map(tuple, members)), tuple(liars), outcome.whole)
+
+
+def _may_lie(given: Input, seen: Seen, kinds: Classes) -> Iterator[tuple[str, Job]]:
+    """The tenants who may lie, with their jobs."""
     for name in dict.fromkeys(job.tenant or job.name for job in given.jobs):
         job = own_job(given, name)
         if job is not None and not job.spread and kinds.runs[seen.job[job.name]]:
-            cost = price @ seen.demand[seen.job[job.name]]
-            liars.append(Liar(name, job, price, cost, tenants.get(name)))
-    return Scene(given, seen, kinds, tuple(map(tuple, members)), tuple(liars), outcome.whole)
+            yield name, job
 
 
 def _prices(outcome: Outcome, seen: Seen) -> Floats:
@@ -309,16 +315,17 @@ def larger_pools(scene: Scene, liar: Liar) -> Iterator[Lie]:
         yield lie_of((liar, liar.job), tenants=(replace(own, pool=(*own.pool, name)),))
 
 
-def unusable_pools(scene: Scene) -> list[str]:
-    """The liars that brought a machine on which their job cannot run: TSF's Theorem 3, strategy
+def unusable_pools(given: Input) -> list[str]:
+    """Who may lie and brought a machine on which its job cannot run: TSF's Theorem 3, strategy
     proofness with weights from pools, does not cover them."""
-    usable = scene.kinds.usable
+    seen = see(given.cluster, given.jobs)
+    kinds = seen.all_kinds
+    pools = {tenant.name: tenant.pool or () for tenant in given.cluster.tenants}
     found = []
-    for liar in scene.liars:
-        pool = () if liar.own is None or liar.own.pool is None else liar.own.pool
-        at = [int(scene.seen.kind[scene.seen.machine[name]]) for name in pool]
-        if not usable[scene.seen.job[liar.job.name], at].all():
-            found.append(liar.tenant)
+    for name, job in _may_lie(given, seen, kinds):
+        at = [int(seen.kind[seen.machine[each]]) for each in pools.get(name, ())]
+        if not kinds.usable[seen.job[job.name], at].all():
+            found.append(name)
     return found
 
 

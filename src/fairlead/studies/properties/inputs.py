@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, solve
 from fairlead.audit.properties.bottleneck import simpler
-from fairlead.audit.properties.strategy_lies import in_small_tasks, scene_of, unusable_pools
+from fairlead.audit.properties.strategy_lies import in_small_tasks, unusable_pools
 from fairlead.model.eligibility import holds, may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -48,6 +48,9 @@ class Family(Enum):
     WHOLE = "whole"  # whole tasks fit
 
 
+POOLED = (Family.POOLS, Family.UNUSABLE_POOLS)
+
+
 @dataclass(frozen=True)
 class Traits:
     """The traits that make an input hard. `constrained`: a constraint keeps a job from a machine on
@@ -67,6 +70,13 @@ class Traits:
 def instance(family: Family, seed: int, number: int, unlimited: bool = False) -> Input:
     """The input of this number: the same for the same four. Two tenants at least have a job that
     runs. `unlimited`: no job ever runs out of tasks."""
+    return drawn(family, seed, number, unlimited)[0]
+
+
+def drawn(
+    family: Family, seed: int, number: int, unlimited: bool = False
+) -> tuple[Input, Outcome | None]:
+    """The input of this number, and its outcome under TSF where the draw had to know it."""
     place = list(Family).index(family)
     draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, place, number])))
     hard = number % HARD == 0 and family not in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
@@ -74,51 +84,66 @@ def instance(family: Family, seed: int, number: int, unlimited: bool = False) ->
         given = _draw_input(family, draw)
         if given is not None and unlimited:
             given = replace(given, jobs=tuple(replace(job, tasks=None) for job in given.jobs))
-        if given is not None and _is_of(family, given, hard):
-            return given
+        if given is None or not _may_be_of(family, given, hard):
+            continue
+        if not hard and family not in (*POOLED, Family.BOTTLENECK):
+            return given, None
+        outcome = _of(family, given, hard)
+        if outcome is not None:
+            return given, outcome
     raise AssertionError(f"{DRAWS} draws gave no input of the family {family.value}")
 
 
 def traits(outcome: Outcome) -> Traits:
     """The traits that make the input hard, by its outcome under TSF."""
     given = outcome.input
-    fits = [(job, m) for job in given.jobs for m in given.cluster.machines if holds(job, m) > 0]
     contended = False
     for job in given.jobs:
         alone = sum((holds(job, m) for m in given.cluster.machines if may_use(job, m)), Fraction(0))
         could = alone if job.tasks is None else min(alone, job.tasks)
         contended |= outcome.numbers.tasks[job.name] < could
     return Traits(
-        constrained=any(not may_use(job, machine) for job, machine in fits),
+        constrained=_constrained(given),
         contended=contended,
         levels=len({round(level.share, 9) for level in outcome.allocation.levels}) > 1,
     )
 
 
-def _is_of(family: Family, given: Input, hard: bool) -> bool:
+def _constrained(given: Input) -> bool:
+    """Whether a constraint keeps a job from a machine on which it would fit."""
+    return any(
+        not may_use(job, machine)
+        for job in given.jobs
+        for machine in given.cluster.machines
+        if holds(job, machine) > 0
+    )
+
+
+def _may_be_of(family: Family, given: Input, hard: bool) -> bool:
+    """Whether it can be of its family, by what is known before anything is shared."""
     least = 1 if family in (Family.WHOLE_OPEN, Family.WHOLE) else Fraction(1, 10**9)
     runs = [
         any(may_use(job, m) and holds(job, m) >= least for m in given.cluster.machines)
         for job in given.jobs
     ]
-    if sum(runs) < 2:
-        return False
-    pools = family in (Family.POOLS, Family.UNUSABLE_POOLS)
-    if not hard and not pools and family is not Family.BOTTLENECK:
-        return True
+    return sum(runs) >= 2 and (not hard or _constrained(given))
+
+
+def _of(family: Family, given: Input, hard: bool) -> Outcome | None:
+    """The outcome under TSF of an input that is of its family; None where it is not."""
+    if family in POOLED and bool(unusable_pools(given)) is (family is Family.POOLS):
+        return None
     try:
         outcome = solve(given, "tsf")
     except InputError:  # a pool of no use to its owner is refused
-        return False
+        return None
     if family is Family.BOTTLENECK and simpler(outcome)[0] is None:
-        return False
-    if pools and bool(unusable_pools(scene_of(outcome))) is (family is Family.POOLS):
-        return False
-    return not hard or traits(outcome).hard
+        return None
+    return None if hard and not traits(outcome).hard else outcome
 
 
 def _draw_input(family: Family, draw: np.random.Generator) -> Input | None:
-    pools = family in (Family.POOLS, Family.UNUSABLE_POOLS)
+    pools = family in POOLED
     whole = family in (Family.WHOLE_OPEN, Family.WHOLE)
     resources = "abc"[: 1 if family is Family.ONE_RESOURCE else _one(draw, (1, 2, 2, 3, 3))]
     if family is Family.ONE_MACHINE:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fairlead.audit.finding import Finding, Input, Split, Verdict, Witness
+from fairlead.audit.finding import Finding, Split, Verdict, Witness
 from fairlead.audit.lottery import ask
-from fairlead.audit.outcome import Options, Outcome, solve
+from fairlead.audit.outcome import Options, solve
 from fairlead.audit.properties.registry import PROPERTIES
-from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
+from fairlead.audit.properties.strategy_lies import unusable_pools
 from fairlead.audit.witness.shrink import shrink
 from fairlead.model.errors import InputError
 from fairlead.model.shares import Tasks
-from fairlead.studies.properties.inputs import Family, instance, traits
+from fairlead.studies.properties.inputs import POOLED, Family, drawn, traits
 from fairlead.studies.properties.rows import ROWS, Row
 from fairlead.studies.properties.whole import WHOLE_ROWS
 from fairlead.studies.study import Spread, here
@@ -158,8 +158,8 @@ def judge_part(part: Part) -> Judged:
     found.cells = open_
     policies = list(dict.fromkeys(policy for policy, _ in open_))
     for number in range(part.first, part.first + part.count):
-        given = instance(part.family, part.seed, number, part.unlimited)
-        tsf = solve(given, "tsf")
+        given, solved = drawn(part.family, part.seed, number, part.unlimited)
+        tsf = solved or solve(given, "tsf")
         known = {"tsf": tsf} if part.tasks is Tasks.DIVISIBLE else {}
         about = traits(tsf)
         found.counts.add(Counts(1, about.constrained, about.contended, about.levels, about.hard))
@@ -215,14 +215,10 @@ def smaller(large: tuple[Row, Witness, int]) -> Witness:
     then."""
     row, witness, tries = large
     small = shrink(witness, tries)
-    if row.family not in (Family.POOLS, Family.UNUSABLE_POOLS):
+    if row.family not in POOLED:
         return small
-    return small if _unusable(small.input) is _unusable(witness.input) else witness
-
-
-def _unusable(given: Input) -> bool:
-    outcome: Outcome = solve(given, "tsf")
-    return bool(unusable_pools(scene_of(outcome)))
+    before, now = (bool(unusable_pools(each.input)) for each in (witness, small))
+    return small if now is before else witness
 
 
 def with_smaller(
