@@ -8,6 +8,7 @@ import doctest
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,15 @@ def blocks_of(page: Path) -> list[Block]:
     return list(blocks(page.read_text(encoding="utf-8")))
 
 
+@cache
+def reference() -> tuple[str, ...]:
+    """The pages of the reference."""
+    return tuple(page.read_text("utf-8") for page in sorted((DOCS / "reference").rglob("*.md")))
+
+
 def in_reference(pattern: str) -> bool:
     """Whether a page of the reference has the pattern."""
-    pages = sorted((DOCS / "reference").rglob("*.md"))
-    return any(re.search(pattern, page.read_text("utf-8"), re.MULTILINE) for page in pages)
+    return any(re.search(pattern, text, re.MULTILINE) for text in reference())
 
 
 def without_blocks(text: str) -> str:
@@ -60,8 +66,10 @@ def without_blocks(text: str) -> str:
     return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def anchors(text: str) -> set[str]:
+@cache
+def anchors(page: Path) -> frozenset[str]:
     """The anchors of a page's headings, as the forges make them."""
+    text = page.read_text(encoding="utf-8")
     found: Counter[str] = Counter()
     names = set()
     for heading in re.findall(r"^#+ (.+)$", without_blocks(text), re.MULTILINE):
@@ -69,7 +77,7 @@ def anchors(text: str) -> set[str]:
         slug = re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-")
         names.add(f"{slug}-{found[slug]}" if found[slug] else slug)
         found[slug] += 1
-    return names
+    return frozenset(names)
 
 
 def broken_links(page: Path) -> Iterator[str]:
@@ -82,9 +90,7 @@ def broken_links(page: Path) -> Iterator[str]:
         path, _, anchor = target.partition("#")
         there = (page.parent / path).resolve() if path else page
         if not there.exists() or (
-            anchor
-            and there.suffix == ".md"
-            and anchor not in anchors(there.read_text(encoding="utf-8"))
+            anchor and there.suffix == ".md" and anchor not in anchors(there)
         ):
             yield target
 

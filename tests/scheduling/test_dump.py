@@ -25,7 +25,7 @@ from fairlead.scheduling.kernels.memory.state import FIELDS
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.agreement import core_refuses, make_core
-from tests.scheduling.draw import draw
+from tests.scheduling.draw import Case, draw
 
 CASES = 8
 
@@ -77,14 +77,19 @@ def test_what_was_loaded_decides_as_what_was_dumped(chunk: int, cases: int) -> N
 
 def test_a_dump_is_the_same_bytes_of_the_same_core_and_of_the_one_it_gives() -> None:
     for seed in range(10):
-        first, again = busy_with(seed), busy_with(seed)
+        case = draw(seed)
+        first, again = after(case), after(case)
         data = dump(first)
         assert dump(again) == data
         assert dump(load(data)) == data
 
 
 def busy_with(seed: int) -> Core:
-    case = draw(seed)
+    return after(draw(seed))
+
+
+def after(case: Case) -> Core:
+    """A core that has lived through it."""
     core = make_core(case, checked=False)
     for instant in case.instants:
         for event in instant:

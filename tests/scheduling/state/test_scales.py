@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -86,22 +85,22 @@ def test_machines_are_counted_by_capacity_where_they_satisfy_all_terms(
     assert total.tolist() == [int(there.count[of == kind].sum()) for kind in range(len(kinds))]
 
 
-@pytest.mark.parametrize("spec", SEEING_LESS)
 @given(machines(), jobs(), st.booleans())
 def test_a_policy_says_the_same_where_it_sees_each_machine(
-    spec: str, there: Classes, drawn: Jobs, whole: bool
+    there: Classes, drawn: Jobs, whole: bool
 ) -> None:
     """What `@policy` says that a scale sees spares work: the same scale without that is asked for
-    each set of needs, and sees the machines as they are."""
-    known = parse(spec)
-    assert isinstance(known, Policy)
-    unknown = replace(known, sees=Sees.EACH)
+    each set of needs, and sees the machines as they are. Of what is drawn all are asked."""
     demand, needs, spread = drawn
     pieces = np.zeros(3, np.int64)
-    less = Scaler(known, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
-    each = Scaler(unknown, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
-    np.testing.assert_allclose(less.scale, each.scale, rtol=1e-12)
-    assert (less.usable == each.usable).all()
+    for spec in SEEING_LESS:
+        known = parse(spec)
+        assert isinstance(known, Policy)
+        unknown = replace(known, sees=Sees.EACH)
+        less = Scaler(known, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
+        each = Scaler(unknown, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
+        np.testing.assert_allclose(less.scale, each.scale, rtol=1e-12, err_msg=spec)
+        assert (less.usable == each.usable).all(), spec
 
 
 def test_only_policies_of_which_each_machine_counts_see_each() -> None:

@@ -55,9 +55,10 @@ def test_an_ideal_run_tells_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shown, "LINE_EVERY", 1e-4)
-    workload = generate("table-ii", 0)
+    workload = generate("tsf-study(machines=10, jobs=5, tasks=50)", 0)
+    tasks = sum(int(batch.tasks.sum()) for batch in workload.batches())
     run_ideal(workload, Kind.RESTRICTED)
     assert capsys.readouterr().err == ""
     run_ideal(workload, Kind.RESTRICTED, progress=True)
     said = capsys.readouterr().err.splitlines()
-    assert said[-1].startswith("1,350 of 1,350 tasks after ")
+    assert said[-1].startswith(f"{tasks:,} of {tasks:,} tasks after ")

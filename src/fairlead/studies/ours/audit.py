@@ -34,17 +34,21 @@ OF_GOOGLE = ("tsf", "cdrf", "drfh")
 """Per-machine DRF divides each of the 12,477 machines by itself, and what that wastes is asked on
 Alibaba's."""
 FEW = ("tsf", "cdrf", "2df")
+EIGHTH, FEW_PODS = 8, 1000
+"""Of a quick run: which of the nodes, and how many pods."""
 SEED = 1
 
 PODS, POOLS, USERS = "Alibaba, endless pods", "Alibaba, nodes as pools", "Google, users of an hour"
 
 
 class Case(NamedTuple):
-    """A policy on an input."""
+    """A policy on an input; of Alibaba's, which nodes of each kind are there, and how many pods."""
 
     where: str
     policy: str
     files: tuple[str, ...]
+    nth: int = 1
+    pods: int | None = None  # all
 
 
 class Broken(NamedTuple):
@@ -58,8 +62,9 @@ class Broken(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Judges every policy on both clusters."""
     nodes = alibaba_files(setting)
+    size = (EIGHTH, FEW_PODS) if setting.quick else (1, None)
     cases = [
-        Case(where, policy, nodes)
+        Case(where, policy, nodes, *size)
         for where in ((PODS,) if setting.quick else (PODS, POOLS))
         for policy in (FEW if setting.quick else POLICIES)
     ]
@@ -110,7 +115,7 @@ def _input(case: Case) -> Input:
     if case.where == USERS:
         return backlog(google(Path(case.files[0])))
     nodes, pods = case.files
-    given = backlog(alibaba((nodes, pods)), endless=True)
+    given = backlog(alibaba((nodes, pods), nth=case.nth, pods=case.pods), endless=True)
     return deal_pools(given, SEED)[0] if case.where == POOLS else given
 
 

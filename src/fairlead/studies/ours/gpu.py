@@ -45,8 +45,8 @@ CPU_ONLY, PART, WHOLE, SEVERAL, NAMED = (
 KINDS = (CPU_ONLY, PART, WHOLE, SEVERAL, NAMED)
 """Of pods; those that name GPU models are of another kind as well."""
 UNTIL = 200 * 3600 * SECOND
-TENTH, FORTIETH = 10, 40
-FEW_PODS = 500
+TENTH, EIGHTIETH = 10, 80
+FEW_PODS = 250
 """Of a quick run."""
 SPEED = 300
 """Recorded arrivals, so many times as fast: every tenth node is full for a time."""
@@ -64,7 +64,7 @@ class Case(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Shares the nodes exactly, and simulates the pods as they came."""
     files = alibaba_files(setting)
-    few = (FORTIETH, FEW_PODS)
+    few = (EIGHTIETH, FEW_PODS)
     exact = [Case(p, files, *(few if setting.quick else (1,))) for p in POLICIES.values()]
     runs = [Case(p, files, *(few if setting.quick else (TENTH,))) for p in LED.values()]
     got = dict(zip(POLICIES, setting.spread(parts_of_kinds, exact), strict=True))
