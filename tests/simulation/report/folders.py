@@ -23,24 +23,31 @@ def study(
     path: Path,
     runs: tuple[tuple[str, Kind, int], ...],
     spec: str = "table-ii",
-    ending: str = ".parquet",
+    as_csv: Path | None = None,
 ) -> Path:
-    """The folder of a study with these runs (policy, kind of ideal scheduler, seed)."""
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "study.json").write_text(
-        json.dumps({"schema": "fairlead.simulation.study/1", "settings": {}}),
-        encoding="utf-8",
-    )
+    """The folder of a study with these runs (policy, kind of ideal scheduler, seed). `as_csv`: the
+    folder of the same study with its tables as CSV."""
+    places = {path: ".parquet"} | ({} if as_csv is None else {as_csv: ".csv"})
+    for place in places:
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "study.json").write_text(
+            json.dumps({"schema": "fairlead.simulation.study/1", "settings": {}}),
+            encoding="utf-8",
+        )
     for policy, kind, seed in runs:
         workload = generate(spec, seed)
-        folder = path / f"{policy},ideal-{kind.value},{seed}"
+        name = f"{policy},ideal-{kind.value},{seed}"
         sinks = [
-            Jobs(folder / f"jobs{ending}"),
-            Tasks(folder / f"tasks{ending}"),
-            Shares(folder / f"shares{ending}", STEP),
-            Utilisation(folder / f"utilisation{ending}", STEP),
-            Distances(40 * STEP, folder / f"distance{ending}"),
-            Crowded(folder / FILE, 40 * STEP),
+            sink
+            for folder, ending in ((place / name, ending) for place, ending in places.items())
+            for sink in (
+                Jobs(folder / f"jobs{ending}"),
+                Tasks(folder / f"tasks{ending}"),
+                Shares(folder / f"shares{ending}", STEP),
+                Utilisation(folder / f"utilisation{ending}", STEP),
+                Distances(40 * STEP, folder / f"distance{ending}"),
+                Crowded(folder / FILE, 40 * STEP),
+            )
         ]
         result = run_ideal(workload, kind, policy, seed=seed, sinks=sinks)
         content = {
@@ -50,5 +57,6 @@ def study(
             "settings": {},
             "result": asdict(result),
         }
-        (folder / "run.json").write_text(json.dumps(content), encoding="utf-8")
+        for place in places:
+            (place / name / "run.json").write_text(json.dumps(content), encoding="utf-8")
     return path
