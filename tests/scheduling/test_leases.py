@@ -73,7 +73,7 @@ def endless(tenant: str) -> Job:
 
 
 def lived(
-    jobs: Sequence[Job], later: Sequence[Event] = (), *, hours: int = 8, mean: int = MINUTE
+    jobs: Sequence[Job], later: Sequence[Event] = (), *, hours: int = 4, mean: int = MINUTE
 ) -> Seen:
     """What runs: tasks end after an exponential time of this mean, but for those without an end."""
     random, core = Random(1), Core([Unit("cpu")])
@@ -85,7 +85,7 @@ def lived(
     return run(core, [*begun(*jobs), *later], duration, hours * HOUR)
 
 
-def mean_of(seen: Seen, job: str, hours: int = 8) -> float:
+def mean_of(seen: Seen, job: str, hours: int = 4) -> float:
     """How many tasks of the job run on average in the second half."""
     total, half = 0.0, hours * HOUR // 2
     for i, time in enumerate(seen.times):
@@ -110,7 +110,7 @@ def again_and_again(tenant: str, each: int, until: int) -> list[Event]:
 
 @pytest.mark.parametrize("minutes", [3, 9, 11])
 def test_who_submits_it_again_gets_no_more(minutes: int) -> None:
-    later = again_and_again("b", minutes * MINUTE, 8 * HOUR)
+    later = again_and_again("b", minutes * MINUTE, 4 * HOUR)
     assert mean_of(lived((endless("b"), single("a")), later), "a") > 12.5
 
 

@@ -137,6 +137,8 @@ def test_what_a_turn_finds_is_told_with_how_to_take_it_again(
     monkeypatch.setattr(searches, "run_world", lambda _plan: (failed, {}))
     monkeypatch.setattr(searches, "failure", lambda _case: "core takes it, reference too")
     monkeypatch.setattr(searches, "shrunk", lambda case: case)
+    for name in ("WORLDS", "SEQUENCES"):
+        monkeypatch.setattr(searches, name, 2)
     for kind in ("worlds", "sequences"):
         found = Turn(kind, 7, 8, None, tmp_path).taken().found
         assert found[0].startswith(f"FOUND by {kind}: seed 7: ")
