@@ -38,6 +38,7 @@ class Judge:
         self.ledger = ledger
         self.cluster: Cluster | None = None
         self.blind_until = 0  # until then the service could not see the engine
+        self.looked_by = LOOKED_BY  # twice as long while its time goes half as fast
         self.begun: Counter[Attempt] = Counter()
         self.begun_of: Counter[tuple[int, int]] = Counter()
         self.alive: dict[tuple[int, int], list[Run]] = {}
@@ -150,7 +151,7 @@ class Judge:
             return  # it will not start there
         capacity = dict(node.machine.capacity)
         if known.capacity != capacity:
-            if self.truth.now - max(node.changed, self.blind_until) > LOOKED_BY:
+            if self.truth.now - max(node.changed, self.blind_until) > self.looked_by:
                 raise BrokenPromiseError(
                     "a change of a machine is seen", f"{assignment.machine} has {capacity} now"
                 )
@@ -206,7 +207,7 @@ class Judge:
         for (job, task), line in self.ledger.stopping.items():
             attempt = Attempt(job, task, line.attempt)
             run = self.truth.runs.get(attempt)
-            late = now - max(line.stopped_at, self.blind_until) > LOOKED_BY
+            late = now - max(line.stopped_at, self.blind_until) > self.looked_by
             if late and run is not None and not run.over and not run.asked_to_stop:
                 raise BrokenPromiseError("a cancel is carried out", f"{attempt} was never stopped")
 

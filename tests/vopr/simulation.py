@@ -30,7 +30,7 @@ from tests.vopr.cluster import Cluster
 from tests.vopr.engine import SimEngine
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Fault, Trace
 from tests.vopr.front import Front, TokenFile
-from tests.vopr.judge import Judge
+from tests.vopr.judge import LOOKED_BY, Judge
 from tests.vopr.ledger import Ledger
 from tests.vopr.midway import Onlooker
 from tests.vopr.network import Network
@@ -180,6 +180,8 @@ class Simulation:
         if fault in (Fault.CLOCK_FORWARD, Fault.CLOCK_BACK):
             self.chance.count(fault)
             self.offset += incident.lasts
+            if fault is Fault.CLOCK_BACK:  # the service's time waits for it, half as fast
+                self.judge.looked_by = 2 * LOOKED_BY
             self.step_at = self.trace.now  # whoever waits for a time looks at the clock again
         elif fault is Fault.ENGINE_DOWN:
             self.chance.count(fault)
