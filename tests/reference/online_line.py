@@ -336,10 +336,12 @@ def choose(
     able = [m for m in world.machines if _stands(job, m, world) and owner(world, m) is None]
     if world.filling:
         wanted = needed(job)
-        asked = world.hold_for is not None and world.levelled
-        held = held_by(world, world.whose(job.seq), scales) if asked else 0
-        asked = asked and held >= wanted * round(SHARE / scales[job.seq])
-        then = levels(world, scales, {job.seq: wanted}) if asked else None
+        then = None
+        if world.hold_for is not None and world.levelled:
+            whose, unit = world.whose(job.seq), round(SHARE / scales[job.seq])
+            soon = reserved_for(world, whose, scales)
+            if held_by(world, whose, scales) + soon >= wanted * unit:
+                then = levels(world, scales, {job.seq: wanted + soon // unit})
         able = [m for m in able if not others(world, job, m, order, then)]
     elif needed(job) == 1:
         # Where nobody else has a task, those of its own that end make room for its next.
@@ -422,6 +424,15 @@ def held_by(world: World, whose: str | int, scales: Mapping[int, float]) -> int:
     jobs = [world.jobs[whose]] if isinstance(whose, int) else world.holders(whose)
     there = [job for job in jobs if scales[job.seq] > 0]
     return sum(len(world.tasks_of(job)) * round(SHARE / scales[job.seq]) for job in there)
+
+
+def reserved_for(world: World, whose: str | int, scales: Mapping[int, float]) -> int:
+    """What the tenant will hold more, in units, once all starts that machines are reserved for."""
+    return sum(
+        sum(reservation.machines.values()) * round(SHARE / scales[seq])
+        for seq, reservation in world.reserved.items()
+        if world.whose(seq) == whose
+    )
 
 
 def comes_forward(world: World, job: PlainJob, scales: Mapping[int, float]) -> bool:

@@ -47,25 +47,28 @@ def own_tasks(s: Handle, j: int, m: int) -> int:
 
 
 @inner
-def _starts_again(s: Handle, k: int, j: int, wanted: int, then: float) -> bool:
+def _starts_again(s: Handle, k: int, j: int, more: int, then: float) -> bool:
     """Does active job k take what ends, and not job j? It has no more (or, where all levels are
-    equal, was submitted before). `then`: the level at which job j would be with what it
-    starts together, where it is asked what both would have then; else below 0. Of one tenant's jobs
-    the next one takes what is the tenant's."""
+    equal, was submitted before). `then`: the level at which job j would be with so many tasks
+    `more`, where it is asked what both would have then; else below 0. Of one tenant's jobs the next
+    one takes what is the tenant's."""
     above = common(s, j, k) if s.header[0].reserve_for != NEVER else int64(NONE)
     if above >= 0 and above == s.job[j].tenant and above == s.job[k].tenant:
         return not leads(s, j, k)
     if then >= 0.0 and above >= 0:
-        return height(s, k, above) < level_with(s, j, wanted, above)
+        return height(s, k, above) < level_with(s, j, more, above)
     if then >= 0.0:
         return level(s, k) < then
     return not leads(s, j, k) or (not s.header[0].fifo and level(s, j) == level(s, k))
 
 
 @inner
-def is_left_out(s: Handle, takers: Ints, j: int, m: int, wanted: int, then: float) -> bool:
+def is_left_out(
+    s: Handle, takers: Ints, j: int, m: int, wanted: int, more: int, then: float
+) -> bool:
     """Has nobody of a higher level a task on the machine that is too small to make room alone? Of a
-    single task its own make room for the next; a gang's do only together."""
+    single task its own make room for the next; a gang's do only together. `more`: so many tasks its
+    tenant would hold besides, with those for which machines are reserved."""
     machine = s.machine[m]
     only = wanted == 1 and own_tasks(s, j, m) == machine.tasks
     if only or not s.header[0].filling:
@@ -79,7 +82,7 @@ def is_left_out(s: Handle, takers: Ints, j: int, m: int, wanted: int, then: floa
         elif taker == j:
             again = then >= 0.0 and wanted > 1  # a single task needs what makes room alone
         else:
-            again = taker >= 0 and _starts_again(s, taker, j, wanted, then)
+            again = taker >= 0 and _starts_again(s, taker, j, more, then)
         if not again and (wanted > 1 or not makes_room(s, j, m, k)):
             return False
         t = int64(s.task[t].machine_next)

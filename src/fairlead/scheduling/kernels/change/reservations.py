@@ -61,6 +61,19 @@ def _age_class(s: Handle, j: int, m: int) -> int:
 
 
 @inner
+def _reserved_for(s: Handle, of: int) -> int:
+    """What a tenant will hold more once all starts that machines are reserved for."""
+    amount = int64(0)
+    for m in range(s.header[0].machines):
+        machine = s.machine[m]
+        if machine.reserved >= 0 and not machine.pledged and not machine.kept:
+            job = s.job[machine.reserved]
+            if job.tenant == of:
+                amount += machine.wanted * job.unit
+    return amount
+
+
+@inner
 def reserve(s: Handle, takers: Ints, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, the tasks that it starts
     together; tells whether there were enough. `takers`: those of now."""
@@ -76,15 +89,17 @@ def reserve(s: Handle, takers: Ints, j: int) -> bool:
     there = 0
     latest = int64(NEVER)
     # A tenant that holds less than what starts together is not asked what it would hold.
-    asked = leased and not w.fifo and s.tenant[job.tenant].held >= wanted * job.unit
-    then = level_with(s, j, wanted, NONE) if asked else -1.0
+    soon = _reserved_for(s, int64(job.tenant)) if leased else int64(0)
+    asked = leased and not w.fifo and s.tenant[job.tenant].held + soon >= wanted * job.unit
+    more = int64(wanted + soon // max(job.unit, 1))
+    then = level_with(s, j, more, NONE) if asked else -1.0
     ask_able(s, j)
     m = next_within(s, 0)
     while m >= 0:
         if (
             s.machine[m].reserved < 0
             and can_reserve(s, j, m)
-            and not is_left_out(s, takers, j, m, wanted, then)
+            and not is_left_out(s, takers, j, m, wanted, more, then)
         ):
             able[m] = when_empty(s, j, m)
             if able[m] > 0:
