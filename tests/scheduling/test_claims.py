@@ -125,6 +125,14 @@ def test_gangs_as_jobs_hold_no_more_than_as_one_job() -> None:
     assert held(2, 16, told, {"a": MINUTE // 2, "b": 5 * MINUTE})["a"] > 13
 
 
+def test_of_like_tenants_with_like_gangs_none_has_all_machines_reserved() -> None:
+    names = [f"u{i}" for i in range(4)]
+    told = [event for name in names for event in stream(name, 4, 6 * MINUTE, 6 * HOUR, gang=4)]
+    found = held(8, 8, told, dict.fromkeys(names, 15 * MINUTE), hours=6)
+    assert min(found.values()) > 9
+    assert sum(found.values()) > 48
+
+
 @pytest.mark.parametrize("tenants", [1, 5, 80])
 def test_jobs_that_can_never_start_do_not_keep_others_from_reservations(tenants: int) -> None:
     core = Core(
