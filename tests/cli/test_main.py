@@ -192,7 +192,13 @@ def test_an_internal_failure_says_that_it_is_ours(
         main(["allocate", FIGURE_4, "--debug"])
 
 
-@pytest.mark.parametrize("words", [["serve"], ["serve", "--state", "here"], ["start"]])
+FREE = ("--listen", "127.0.0.1:0")
+"""The usual port may be somebody's, and would be waited for."""
+
+
+@pytest.mark.parametrize(
+    "words", [["serve", *FREE], ["serve", *FREE, "--state", "here"], ["start"]]
+)
 def test_a_working_folder_that_was_removed_is_said(
     words: list[str],
     tmp_path: Path,
