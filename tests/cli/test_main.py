@@ -297,7 +297,7 @@ def test_what_sharing_finds_wrong_has_its_place_in_the_files(
 def test_a_service_reads_nothing_from_the_standard_input(
     option: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["serve", option, "-", "--state", str(tmp_path / "state")]
+    words = ["serve", *FREE, option, "-", "--state", str(tmp_path / "state")]
     assert main(words) == Exit.BAD_INPUT
     said = f"error: the {what} of a service cannot come from the standard input; name a file\n"
     assert capsys.readouterr().err == said
