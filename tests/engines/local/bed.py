@@ -105,10 +105,13 @@ def of(state: Path, attempt: Attempt) -> list[Process]:
 
 def claimed(state: Path, attempt: Attempt) -> int | None:
     """The shim by its claim, if it is alive."""
-    file = state / "local" / "live" / f"{attempt}.claim"
-    if not file.exists() or not file.read_text()[0].isdigit():
+    try:
+        text = (state / "local" / "live" / f"{attempt}.claim").read_text()
+    except FileNotFoundError:  # it may go at any moment
         return None
-    pid, start, _ = map(int, file.read_text().split())
+    if not text[0].isdigit():
+        return None
+    pid, start, _ = map(int, text.split())
     return pid if alive(pid, start) else None
 
 
