@@ -18,7 +18,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.engines.local.cleaner import STEP, remove
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.processes import children
-from tests.engines.contract import end_of, wait
+from tests.engines.contract import PATIENCE, end_of, wait
 from tests.engines.local.bed import LocalBed, assign, fixture_bed, fixture_root
 
 __all__ = ["fixture_bed", "fixture_root"]
@@ -160,18 +160,22 @@ def test_a_deep_folder_that_a_task_left_holds_up_no_other(bed: LocalBed) -> None
 
 def test_a_folder_that_never_ends_holds_up_no_other(bed: LocalBed) -> None:
     """Somebody who has it open goes on writing into it, though never much more than is removed in
-    a few steps: what is left has to be removed in the end, by a process that gives way to all."""
+    a step or two: what is left has to be removed in the end, by a process that gives way to all."""
     engine = bed.ready()
     endless = left(bed, engine, A, "touch file")
     other = left(bed, engine, B, "touch file")
     folder = os.open(endless, os.O_RDONLY)
-    stop = threading.Event()
+    full, stop = threading.Event(), threading.Event()
 
     def fill() -> None:
         number = 0
-        while not stop.wait(0 if number % 100 else 0.01):
-            if number % 100 == 0 and len(os.listdir(folder)) > 3 * STEP:
-                continue
+        while not stop.is_set():
+            if number % 100 == 0:
+                with os.scandir(folder) as entries:
+                    if sum(1 for _ in entries) > STEP:
+                        full.set()
+                        stop.wait(0.01)
+                        continue
             number += 1
             try:
                 os.mkdir(f"{number}", dir_fd=folder)
@@ -182,6 +186,7 @@ def test_a_folder_that_never_ends_holds_up_no_other(bed: LocalBed) -> None:
     filling = threading.Thread(target=fill)
     filling.start()
     try:
+        assert full.wait(PATIENCE)
         engine.forget([A, B])
         wait(bed, lambda: not other.exists())
     finally:
