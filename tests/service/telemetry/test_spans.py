@@ -243,7 +243,7 @@ def test_why_a_job_waits_is_an_event_of_its_span_whenever_that_changed() -> None
         stage.submit("second", "vision", 1, demand={"cpu": 4})
         stage.step()
 
-        found, _ = look(stage.service, ["first", "second", "gone"])
+        found, _ = look(stage.service, ["first", "second", "gone"], clock=lambda: 0.0)
         assert [each.job for each in found] == ["second"]
         assert stage.service.core is not None
         reasons = tuple(str(each) for each in stage.service.core.why("second").reasons)
