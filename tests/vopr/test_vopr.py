@@ -70,6 +70,8 @@ def test_a_planted_bug_is_caught(name: str) -> None:
         failure, _ = run(draw(seed), name)
         if failure is not None:
             assert failure.rule in MUTANTS[name].rules, str(failure)
+            # Seeds before it would be lived in vain in every gate.
+            assert seed == CAUGHT_BY[name], f"{seed} catches it now: say so in tests/vopr/chosen.py"
             return
     pytest.fail(f"{name} was not caught in {CAUGHT_WITHIN} seeds")
 
