@@ -36,8 +36,9 @@ def run(folder: Path, body: str, *words: str) -> subprocess.CompletedProcess[str
 def test_each_test_runs_once_in_one_of_the_processes_which_begin_with_their_own(
     tmp_path: Path,
 ) -> None:
-    note = "open('ran', 'a').write(f'{n} {os.getpid()}\\n'); time.sleep(0.2 * (n < 2))"
-    done = run(tmp_path, note)
+    note = "open('ran', 'a').write(f'{n} {os.getpid()}\\n')"
+    meet = "    while n < 2 and len(open('ran').readlines()) < 2: time.sleep(0.01)"
+    done = run(tmp_path, f"{note}\n{meet}")
     assert "10 passed" in done.stdout, done.stdout + done.stderr
     ran = [line.split() for line in (tmp_path / "ran").read_text(encoding="utf-8").splitlines()]
     assert sorted(number for number, _ in ran) == [str(n) for n in range(10)]
