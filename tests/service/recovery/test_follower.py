@@ -257,14 +257,17 @@ def test_who_takes_in_much_does_not_wait_once_more(database: str) -> None:
 
 
 def die(pair: Pair) -> None:
-    """What the kernel and the server do when the process is gone."""
+    """What the kernel and the server do when the process is gone; the server has ended its session
+    by then, which it does a moment after it is told to."""
     store = pair.service.store
     if isinstance(pair.where, str):
         with psycopg.connect(pair.where) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+            held = (
+                " FROM pg_locks WHERE locktype = 'advisory'"
                 " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
             )
+            connection.execute(f"SELECT pg_terminate_backend(pid){held}".encode())
+            until(lambda: connection.execute(f"SELECT{held}".encode()).fetchone() is None)
     else:
         store._lock.release()  # type: ignore[attr-defined]  # noqa: SLF001
 
