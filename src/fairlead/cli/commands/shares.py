@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     if args.over:
         return _over(args)
     with service_of(args) as service:
-        # A job without a tenant is its own: only the jobs tell of it.
-        shares = service.shares(jobs=args.jobs or not args.json)
+        # A job without a tenant is its own.
+        shares = service.shares(jobs=args.jobs, own=not args.json)
     say_answer(args, shares, lambda screen: lines(shares, screen, args.jobs))
     return 0
 

@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
 
 def say_picture(service: Client) -> None:
     """Prints one look at the service as JSON."""
-    from fairlead.cli.text.top import MOST_REASONS, look
+    from fairlead.cli.text.top import look
 
-    seen = look(service, asked=MOST_REASONS)
+    seen = look(service, each_job=True)
     tree: dict[str, Any] = {
         "schema": SCHEMA,
         "shares": seen.shares.model_dump(mode="json", by_alias=True),
@@ -95,7 +95,7 @@ def watch(
     from rich.console import Console
     from rich.live import Live
 
-    from fairlead.cli.text.top import MOST_REASONS, look, picture
+    from fairlead.cli.text.top import look, picture
     from fairlead.client.errors import BusyError, UnreachableError
 
     terminal = can_show()
@@ -103,12 +103,12 @@ def watch(
     console = Console(highlight=False, width=None if terminal else WIDE)
     blocks = "utf" in (console.encoding or "").lower()
     where = service.place.url
-    seen = look(service, asked=MOST_REASONS)
+    seen = look(service)
     if not terminal:
         for index in range(pictures or 1):
             if index:
                 time.sleep(interval)
-                seen = look(service, seen, asked=MOST_REASONS)
+                seen = look(service, seen)
                 console.print()
             console.print(picture(seen, where, "", WIDE, None, blocks, keys=""))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,7 +17,7 @@ from fairlead.cli.common.screen import widths_of
 from fairlead.cli.text.machines import describe_use
 from fairlead.cli.text.shares import everybody, tree
 from fairlead.client.client import Client
-from fairlead.client.errors import NotAllowedError, RefusedError
+from fairlead.client.errors import BusyError, NotAllowedError, RefusedError
 from fairlead.model.words import counted, escaped, number
 from fairlead.wire.fairness import Shares
 from fairlead.wire.jobs import JobRow
@@ -29,8 +29,12 @@ MOST_JOBS = 200
 MOST_REASONS = 8
 """Waiting jobs whose reasons are shown."""
 
-ASKED = 2
-"""Jobs whose reasons are asked for in one look: an answer takes the service a tenth of a second."""
+PACE = 1.0
+"""Seconds between two questions for reasons, however often one looks: each computes for long, and a
+tenant may ask two such things a second in all its terminals."""
+
+REST = 10.0
+"""Seconds without a question after the service said that there were too many."""
 
 LONGEST = 16
 """Columns that a name gets in any case."""
@@ -46,7 +50,7 @@ NARROW = 72
 class Look:
     """The service at one moment. `reasons` has a sentence for some of the jobs that wait, in the
     order in which they were asked for; `more`: there are jobs beyond these; `trouble`: why the
-    service is not ready."""
+    service is not ready; `asked`: until when the questions for reasons have used their time."""
 
     shares: Shares
     machines: tuple[MachineRow, ...]
@@ -54,30 +58,47 @@ class Look:
     more: bool
     reasons: dict[str, str]
     trouble: str = ""
+    asked: float = 0.0
 
 
-def look(service: Client, before: Look | None = None, asked: int = ASKED) -> Look:
-    """Looks at the service. Reasons are those of the look before, the oldest asked for anew.
-    Raises ServiceError."""
+def look(
+    service: Client,
+    before: Look | None = None,
+    *,
+    each_job: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Look:
+    """Looks at the service. Reasons are those of the look before, the oldest asked for anew, at a
+    pace that the service allows. `each_job`: with the share of each job, which computes for long,
+    too; otherwise of those that are their own tenants. Raises ServiceError."""
     machines = tuple(service.machines())
     jobs = tuple(islice(service.jobs(), MOST_JOBS + 1))
     more = len(jobs) > MOST_JOBS
-    shares = service.shares(jobs=not more)
+    shares = service.shares(jobs=each_job and not more, own=not more)
     waiting = [job.name for job in jobs if job.tasks.waiting][:MOST_REASONS]
     known = {} if before is None else before.reasons
     reasons = {name: known[name] for name in known if name in waiting}
     unknown = [name for name in waiting if name not in reasons]
-    for name in [*unknown, *reasons][:asked]:
-        reasons.pop(name, None)
+    now = clock()
+    asked = now - MOST_REASONS * PACE if before is None else before.asked
+    due = min(MOST_REASONS, int((now - asked) / PACE))
+    asked = max(asked, now - MOST_REASONS * PACE)
+    for name in [*unknown, *reasons][: max(0, due)]:
+        asked += PACE
         try:
             why = service.why(name)
         except (NotAllowedError, RefusedError):  # another's, or it is over or its name is taken
-            reasons[name] = ""
-            continue
-        reasons[name] = why.reasons[0].sentence if why.reasons else ""
+            said = ""
+        except BusyError:  # who asks beside this one has asked for much: what is known stands
+            asked = now + REST
+            break
+        else:
+            said = why.reasons[0].sentence if why.reasons else ""
+        reasons.pop(name, None)
+        reasons[name] = said
     ready = service.ready()
     trouble = "" if ready.ready else f"not ready: {ready.why or 'the service says no more'}"
-    return Look(shares, machines, jobs[:MOST_JOBS], more, reasons, trouble)
+    return Look(shares, machines, jobs[:MOST_JOBS], more, reasons, trouble, asked)
 
 
 def picture(
