@@ -306,6 +306,8 @@ NOT_RUN = {
     "./start": "sets up an environment first; `fairlead start` is run by tests/cli/live",
     "./check": "runs all tests, this one among them",
     "source .venv/bin/activate": "changes the reader's shell; the commands of a page find ours",
+    "export FAIRLEAD_STATE": "changes the reader's shell; the tests have their own folder",
+    "pip install": "takes packages from elsewhere; the tests' environment has them",
     "cd examples": "is where all commands of a page are run",
 }
 """Commands of the README that no test runs, each with the reason."""

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from fairlead.cli.commands.start import invitation
 from tests.cli.live.place import environment, until
 from tests.cli.live.traps import caught
 from tests.transcripts import ROOT
@@ -168,3 +169,18 @@ def test_the_script_of_a_checkout_runs_the_example_or_any_command(
         [str(script), *words], cwd="/", capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout == f"-P -m fairlead {command}\n"
+
+
+def test_it_says_how_its_environment_is_entered_where_fairlead_is_no_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    activate = tmp_path / "bin" / "activate"
+    activate.parent.mkdir()
+    activate.touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = f"  source {activate}   # then fairlead is a command"
+    assert line in invitation(tmp_path)
+    command = tmp_path / "fairlead"
+    command.touch(mode=0o755)
+    assert line not in invitation(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -137,12 +138,22 @@ def invitation(folder: Path) -> list[str]:
     return [
         "",
         "In another terminal:",
+        *_activation(),
         f"  export FAIRLEAD_STATE={folder}",
         "  fairlead dashboard   in the browser, where $FAIRLEAD_STATE/admin-token signs in",
         "  fairlead jobs; fairlead shares; fairlead machines; fairlead why JOB",
         "  fairlead submit --wait --tenant robotics -- echo 'it is my turn'",
         "  fairlead drain h1; fairlead undrain h1",
     ]
+
+
+def _activation() -> list[str]:
+    """The line that makes `fairlead` a command, where it is none yet: `./start` runs that of the
+    checkout's own environment."""
+    activate = Path(sys.prefix, "bin", "activate")
+    if shutil.which("fairlead") or not activate.is_file():
+        return []
+    return [f"  source {shlex.quote(str(activate))}   # then fairlead is a command"]
 
 
 def _lines(client: Client, goes_on: Callable[[], bool]) -> None:
