@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairlead import files
-from fairlead.files import load
+from fairlead.files import load, text_of
 from fairlead.model.errors import InputError
 
 CLUSTER = "machines: [{name: a1, capacity: {cpu: 4}}]\n"
@@ -158,3 +158,26 @@ def test_a_file_is_given_once(tmp_path: Path) -> None:
     assert refused(tmp_path, tmp_path / "f.yaml") == [
         f"{tmp_path / 'f.yaml'} is given twice; give it once"
     ]
+
+
+def test_a_link_to_nowhere_is_said_to_be_one(tmp_path: Path) -> None:
+    link = tmp_path / "link.yaml"
+    link.symlink_to("nowhere.yaml")
+    with pytest.raises(InputError, match=r"is a link to nowhere\.yaml, which is not there; see to"):
+        text_of(str(link))
+
+
+@pytest.mark.parametrize(
+    ("meant", "there", "near"),
+    [
+        ("nix.yaml", "unit.yaml", False),
+        ("clster.yaml", "cluster.yaml", True),
+        ("jobs.yml", "jobs.yaml", True),
+        ("job.yaml", "jobs.yaml", True),
+    ],
+)
+def test_only_a_near_name_is_suggested(meant: str, there: str, near: bool, tmp_path: Path) -> None:
+    (tmp_path / there).touch()
+    with pytest.raises(InputError) as caught:
+        text_of(str(tmp_path / meant))
+    assert (f"did you mean {tmp_path / there}?" in str(caught.value)) is near

@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,9 @@ SILENT = 1.0
 
 LARGEST = 256 * 2**20
 """Bytes of a file. What has as many parts as are read at most is smaller; a device never ends."""
+
+NEAR = 0.7
+"""How much of two names is to be the same where one is taken for the other."""
 
 PART = 2**20
 """Bytes that are read at once."""
@@ -99,6 +102,9 @@ def _called(file: str) -> str:
 
 def unreadable(file: str, error: Exception) -> Mistake:
     """The mistake that a file cannot be read, or that there is no such file."""
+    if isinstance(error, FileNotFoundError) and Path(file).is_symlink():
+        there = Path(file).readlink()
+        return Mistake(f"{file} is a link to {there}, which is not there", "see to the link")
     if isinstance(error, FileNotFoundError):
         return Mistake(f"no such file: {file}", _nearest(file))
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
@@ -112,11 +118,23 @@ def _nearest(file: str) -> str:
     at the folder, because a wrong one is the usual mistake."""
     folder, name = Path(file).parent, Path(file).name
     if folder.is_dir():
-        names = [path.name for path in folder.iterdir()]
-        if near := difflib.get_close_matches(name, names, n=1):
-            return f"did you mean {folder / near[0]}?"
+        if near := _near(name, sorted(path.name for path in folder.iterdir())):
+            return f"did you mean {folder / near}?"
         return "check its name, or the folder that you are in"
     return f"there is no folder {folder} either"
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """The nearest of the names, empty if none is near: what stands before the ending decides, for
+    any two names have their ending in common."""
+    stems: dict[str, list[str]] = {}
+    for each in names:
+        stems.setdefault(Path(each).stem, []).append(each)
+    found = difflib.get_close_matches(Path(name).stem, list(stems), n=1, cutoff=NEAR)
+    alike = stems[found[0]] if found else []
+    return max(
+        alike, key=lambda each: difflib.SequenceMatcher(None, each, name).ratio(), default=""
+    )
 
 
 def _bytes(file: str, on_wait: Remark) -> bytes:

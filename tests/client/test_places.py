@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.client.errors import UnreachableError
-from fairlead.client.places import STANDBY_ADDRESS, find_place
+from fairlead.client.places import STANDBY_ADDRESS, find_place, trust
 from fairlead.model.errors import InputError
 
 LOCAL = "http://127.0.0.1:4000"
@@ -181,3 +181,24 @@ def test_an_empty_file_says_nothing(environ: dict[str, str], tmp_path: Path) -> 
     configure(tmp_path, "# nothing yet\n")
     serve_here(tmp_path)
     assert find_place(environ=environ).url == LOCAL
+
+
+def test_a_file_of_the_client_that_is_no_text_is_said_to_be_none(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "client.yaml"
+    path.write_bytes(b"url: \xff")
+    with pytest.raises(InputError, match=r"client\.yaml is not UTF-8: byte 6 .* save it as UTF-8"):
+        find_place(environ=environ | {"FAIRLEAD_CONFIG": str(path)})
+
+
+def test_a_file_of_certificates_without_any_is_said_to_have_none(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text("garbage\n", encoding="ascii")
+    place = find_place(
+        environ=environ | {"FAIRLEAD_URL": "https://example.org", "FAIRLEAD_CA": str(path)}
+    )
+    with pytest.raises(InputError, match="it has none in PEM; name a file of certificates in PEM"):
+        trust(place)

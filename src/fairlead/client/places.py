@@ -190,8 +190,13 @@ def _line(path: Path) -> str | None:
         return path.read_text(encoding="utf-8").strip() or None
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8: byte {error.start + 1} of it cannot be decoded",
+            "save it as UTF-8, or name another file",
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _config(path: Path, *, named: bool) -> dict[str, str]:
@@ -205,8 +210,13 @@ def _config(path: Path, *, named: bool) -> dict[str, str]:
         raise InputError(
             f"FAIRLEAD_CONFIG is {path}, and there is no such file", "name one, or unset it"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8: byte {error.start + 1} of it cannot be decoded",
+            "save it as UTF-8, or name another file",
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     from fairlead.model.nodes import Source, documents, is_null
 
     mistakes = Mistakes()
@@ -239,8 +249,9 @@ def trust(place: Place) -> ssl.SSLContext | bool:
 
     try:
         return ssl.create_default_context(cafile=place.ca)
-    except (OSError, ssl.SSLError) as error:
+    except OSError as error:  # ssl's errors are such, too
+        why = "it has none in PEM" if isinstance(error, ssl.SSLError) else error.strerror
         raise InputError(
-            f"{place.ca} cannot be used to check certificates: {error}",
+            f"{place.ca} cannot be used to check certificates: {why}",
             "name a file of certificates in PEM",
         ) from error

@@ -27,6 +27,9 @@ _LIST_OF_MACHINES = '["a[01-25]", b7]'
 _ENTRIES = ("machine", "tenant", "job")
 _OF_RESOURCES = ("capacity", "demand", "limit")
 
+MOST_TOLD = 8
+"""Keys that are told where none stands."""
+
 _CALLED = {
     "nodes": "machines",
     "hosts": "machines",
@@ -106,6 +109,17 @@ def example(about: About, allowed: Sequence[str] | None = None) -> str:
     if last in _EXAMPLES and len(about) in (1, 3) and last not in _ENTRIES:
         return f"write {_EXAMPLES[last]}"
     return ""
+
+
+def example_of_keys(about: About, allowed: Sequence[str] | None) -> str:
+    """`write ...`: what may stand where keys should; where no example is known, by the first of
+    those that are allowed."""
+    if known := example(about, allowed):
+        return known
+    key = f"{about[-1]}: " if about else ""
+    first = next(iter(allowed or ()), "key")
+    more = f"; there are {', '.join(allowed)}" if allowed and len(allowed) <= MOST_TOLD else ""
+    return f"write keys, as in {key}{{{first}: …}}{more}"
 
 
 def meant(key: str, allowed: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.hints import MANY, Known
-from fairlead.model.misplaced_keys import example, meant
+from fairlead.model.misplaced_keys import example, example_of_keys, meant
 from fairlead.model.names import expand
 
 DEEPEST = 50
@@ -203,7 +203,7 @@ class Source:
         """The values by their keys, `<<` merged in; None with a mistake if it is no mapping."""
         if not isinstance(node, MappingNode) or node.tag != _MAPPING:
             what = f"{_misfit(node)} stands where keys with values should"
-            self.wrong(node, about, what, example(about, allowed))
+            self.wrong(node, about, what, example_of_keys(about, allowed))
             return None
         self._count(node, len(node.value))
         values: dict[str, Node] = {}
@@ -260,7 +260,8 @@ class Source:
     def sequence(self, node: Node, about: About) -> list[Node] | None:
         """The items; None with a mistake if it is no list."""
         if not isinstance(node, SequenceNode) or node.tag != _SEQUENCE:
-            self.wrong(node, about, f"{_misfit(node)} stands where a list should", example(about))
+            what = f"{_misfit(node)} stands where a list should"
+            self.wrong(node, about, what, example(about) or "write a list, as in [a, b]")
             return None
         self._count(node, len(node.value))
         items: list[Node] = node.value
@@ -270,7 +271,7 @@ class Source:
         """The text of a scalar as written; None with a mistake if it is something else."""
         if not isinstance(node, ScalarNode):
             what = f"{_misfit(node)} stands where a text or number should"
-            self.wrong(node, about, what, example(about))
+            self.wrong(node, about, what, example(about) or "write one value, without brackets")
             return None
         tag = self._text_tag(node, about)
         if tag is None:

@@ -9,7 +9,7 @@ from enum import Enum
 from fractions import Fraction
 
 from fairlead.model.errors import InputError
-from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, write_plain
+from fairlead.model.quantity import LARGEST, NUMBER, RATIO, Amount, exact, write_plain
 from fairlead.model.tenant import positive
 
 SECONDS = {
@@ -22,6 +22,10 @@ SECONDS = {
 }
 
 _DURATION = re.compile(rf"({NUMBER}|{RATIO})(us|ms|s|m|h|d)")
+
+
+class TooLongError(InputError):
+    """A duration beyond all that are kept."""
 
 
 class Shape(Enum):
@@ -96,7 +100,10 @@ def _seconds(amount: Amount) -> Fraction:
             if number
             else "write a number and us, ms, s, m, h or d, as in 30s",
         )
-    return exact(match[1]) * SECONDS[match[2]]
+    seconds = exact(match[1]) * SECONDS[match[2]]
+    if seconds > LARGEST:
+        raise TooLongError(f'"{amount[:60]}" is too long', "write at most 1e30s")
+    return seconds
 
 
 def write_duration(seconds: Fraction) -> str:

@@ -293,3 +293,22 @@ def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
         read(tmp_path, "limits: {jobs: x}\napi: {pag: 3}\nno_auth: 1\nlost_after: soon\n")
     lines = [mistake.place.line for mistake in refused.value.mistakes if mistake.place]
     assert lines == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("lost_after: 1e30d", '"1e30d" cannot be; write from 1us to 36500d'),
+        ("retention: 5", "write keys, as in retention: {time: …}; there are time, jobs"),
+        ("placement: [a]", "a list stands where a text or number should; write one value"),
+        ("devices: gpu", '"gpu" stands where a list should; write a list'),
+    ],
+)
+def test_a_value_of_the_wrong_shape_or_size_is_told_what_would_be_right(
+    text: str, sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_config(path)
+    assert sentence in str(caught.value)

@@ -195,3 +195,20 @@ def test_of_a_tenants_jobs_no_others_are_looked_at(monkeypatch: pytest.MonkeyPat
         assert stage.ask("DELETE", "/v1/jobs/l2").status == 204
         left = names(pages(stage, f"{page}research&all=true&", "jobs"))
         assert left == below[:-1]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("limit=-1", 'query "limit": "-1" cannot be; write 1 or more'),
+        ("limit=x", 'query "limit": "x" cannot be; write a whole number'),
+        ("cursor=xx", 'query "cursor": "xx" cannot be; write a whole number'),
+        ("all=perhaps", 'query "all": "perhaps" cannot be; write true or false'),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_refused_in_our_own_words(query: str, sentence: str) -> None:
+    with Stage() as stage:
+        answer = stage.get(f"/v1/jobs?{query}", "root")
+        assert answer.status == 422
+        (mistake,) = answer.tree["error"]["mistakes"]
+        assert mistake["message"] == sentence

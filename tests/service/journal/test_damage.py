@@ -597,3 +597,17 @@ def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
         open_store("postgresql://me:secret@127.0.0.1:1/fairlead")
     assert "postgresql://127.0.0.1:1/fairlead cannot be used now" in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_a_journal_in_a_folder_that_may_not_be_written_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    reader = open_reader(path)
+    reader.check()
+    assert list(reader.read()) == some(1, 40)
+    reader.close()
+    assert not path.with_name(f"{path.name}-shm").exists()
+    path.with_name(f"{path.name}-wal").touch()
+    with pytest.raises(JournalError, match="its last entries are still in the log beside it"):
+        open_reader(path)

@@ -12,7 +12,7 @@ from fairlead.client.places import check_url
 from fairlead.engines.registry import ENGINES
 from fairlead.model.errors import InputError, brief
 from fairlead.model.quantity import exact
-from fairlead.model.times import read_duration
+from fairlead.model.times import TooLongError, read_duration
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.service.journal.places import POSTGRES
 
@@ -216,7 +216,10 @@ def _microseconds(name: str, text: str) -> int | None:
 
 
 def _time(text: str, least: str, most: str) -> Fraction:
-    found = read_duration(text)
+    try:
+        found = read_duration(text)
+    except TooLongError as error:
+        raise _out_of_bounds(text, f"from {least} to {most}") from error
     if read_duration(least) <= found <= read_duration(most):
         return found
     raise _out_of_bounds(text, f"from {least} to {most}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError, Mistake, brief
 from fairlead.service.requests import Refused, Wrong
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorBody, ErrorKind, WireMistake, to_wire
 
@@ -91,10 +92,33 @@ def of_validation(error: RequestValidationError | ValidationError) -> RefusalErr
     mistakes = []
     for one in error.errors():
         where = [part for part in one["loc"] if part != "body"]
-        message = str(one["msg"])
         about = tuple(part if isinstance(part, int) else str(part) for part in where)
-        mistakes.append(Mistake(message[:1].lower() + message[1:], about=about))
+        what, right = _said(one)
+        mistakes.append(Mistake(what, right, about=about))
     return RefusalError(ErrorKind.INVALID, "the request is not valid", mistakes=mistakes)
+
+
+def _said(error: Mapping[str, Any]) -> tuple[str, str]:
+    """What is wrong with a value, and what would be right: of a query's parameters in our own
+    words."""
+    bounds = error.get("ctx") or {}
+    right = {
+        "greater_than_equal": "write {ge} or more",
+        "greater_than": "write more than {gt}",
+        "less_than_equal": "write {le} or less",
+        "less_than": "write less than {lt}",
+        "int_parsing": "write a whole number",
+        "int_from_float": "write a whole number",
+        "float_parsing": "write a number",
+        "bool_parsing": "write true or false",
+        "enum": "write {expected}",
+        "literal_error": "write {expected}",
+    }.get(error["type"])
+    given = error.get("input")
+    if right is not None and isinstance(given, (str, int, float)):
+        return f'"{brief(str(given))}" cannot be', right.format_map(bounds)
+    message = str(error["msg"])
+    return message[:1].lower() + message[1:], ""
 
 
 def _short(mistake: WireMistake) -> WireMistake:

@@ -128,6 +128,15 @@ class SqliteSession:
     def __init__(self, path: Path, *, write: bool) -> None:
         self._path = path
         mode = "rw" if write else "ro"
+        if not write and not os.access(path.parent, os.W_OK):
+            # SQLite would make files beside it. Who wrote it last closed it, or his log is there.
+            if not _beside(path, "wal").exists():
+                mode = "ro&immutable=1"
+            elif not _beside(path, "shm").exists():
+                raise JournalError(
+                    f"the journal {path} cannot be read in a folder that may not be written: its"
+                    " last entries are still in the log beside it; copy both to another folder"
+                )
         with self._explain_errors():
             self._connection = sqlite3.connect(
                 f"file:{quote(str(path))}?mode={mode}",
@@ -187,7 +196,10 @@ class SqliteSession:
     def check(self) -> None:
         found = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         if found != ["ok"]:
-            raise CorruptJournalError(f"the journal {self._path} is damaged: {'; '.join(found)}")
+            raise CorruptJournalError(
+                f"the journal {self._path} is damaged: its tables do not hold together; put back"
+                " the last good copy of it"
+            )
 
     def compact(self) -> None:
         self.run("VACUUM")
@@ -207,7 +219,7 @@ class SqliteSession:
             name = f"the journal {self._path}"
             if code in _DAMAGED:
                 raise CorruptJournalError(
-                    f"{name} is damaged ({error}): put back the last good copy of it"
+                    f"{name} is damaged, or no database at all: put back the last good copy of it"
                 ) from error
             said = _SAID.get(code, "see to the file and its disk")
             failed = AwayJournalError if code in _LOCKED else JournalError

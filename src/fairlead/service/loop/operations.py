@@ -9,6 +9,7 @@ from fairlead.model.errors import About, InputError
 from fairlead.model.hints import Known
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import plain_name
+from fairlead.model.words import plural
 from fairlead.scheduling.events import JobCancelled, JobChanged, MachineDrained, TenantChanged
 from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.reading.lookup import is_cancelled, machine_state
@@ -154,8 +155,8 @@ def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
     if more > 0 and totals.tasks + taken.tasks + more > limits.tasks_per_tenant:
         refuse(
             Wrong.TOO_MANY,
-            f'tenant "{job.tenant}" would have more than {limits.tasks_per_tenant}'
-            " unfinished tasks",
+            f'tenant "{job.tenant}" would have more than'
+            f" {limits.tasks_per_tenant} {plural('unfinished task', limits.tasks_per_tenant)}",
             "wait until some finish",
         )
     step.apply(JobChanged(step.time, job.name, request.tasks))

@@ -10,7 +10,7 @@ from typing import NoReturn
 from fairlead.model.errors import About, InputError, Mistake, Mistakes
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
-from fairlead.model.words import listing
+from fairlead.model.words import listing, plural
 from fairlead.scheduling.events import JobCancelled, JobSubmitted
 from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
@@ -307,17 +307,17 @@ def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
     for tenant, more in more_of.items():
         has, taken = records.totals.get(tenant, Totals()), step.additions.get(tenant, Totals())
         for what, have, added, most in (
-            ("{} unfinished jobs", has.jobs + taken.jobs, more.jobs, limits.jobs_per_tenant),
-            ("{} unfinished tasks", has.tasks + taken.tasks, more.tasks, limits.tasks_per_tenant),
+            ("unfinished job", has.jobs + taken.jobs, more.jobs, limits.jobs_per_tenant),
+            ("unfinished task", has.tasks + taken.tasks, more.tasks, limits.tasks_per_tenant),
             (_WRITTEN, has.bytes + taken.bytes, more.bytes, limits.bytes_per_tenant),
         ):
             if added > most:
-                said = what.format(most)
+                said = _number_of(what, most)
                 _refuse_ever(f'tenant "{tenant}" may have {said} at most', added)
             if have + added > most:
                 refuse(
                     Wrong.TOO_MANY,
-                    f'tenant "{tenant}" has {what.format(have)}, and {most} is the most'
+                    f'tenant "{tenant}" has {_number_of(what, have)}, and {most} is the most'
                     f" that it may have: {added} more are not taken",
                     "wait until some finish",
                 )
@@ -365,6 +365,11 @@ def _check_terms(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                 f" different terms, and {most} is the most that they may have",
                 "use a label of which many machines have the same value, or wait until some finish",
             )
+
+
+def _number_of(what: str, count: int) -> str:
+    """`1 unfinished task`, `2 unfinished tasks`; where the number stands within, that text."""
+    return what.format(count) if "{}" in what else f"{count} {plural(what, count)}"
 
 
 def _add(totals: Totals, job: Job) -> None:

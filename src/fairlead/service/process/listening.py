@@ -123,8 +123,23 @@ def _context(cert: Path, key: Path) -> ssl.SSLContext:
     try:
         context.load_cert_chain(cert, key, password="")  # never asked for
     except OSError as error:  # ssl's errors are such, too
-        raise InputError(
-            f"the certificate {cert} with the key {key} cannot be used: {error.strerror or error}",
-            "give both as PEM, the key without a password",
-        ) from error
+        what = _unusable(cert, key, error)
+        raise InputError(what, "give both as PEM, the key without a password") from error
     return context
+
+
+def _unusable(cert: Path, key: Path, error: OSError) -> str:
+    """Why a certificate and its key cannot be used."""
+    for path, name, mark in (
+        (cert, "certificate", b"-----BEGIN CERTIFICATE-----"),
+        (key, "key", b"PRIVATE KEY-----"),
+    ):
+        try:
+            text = path.read_bytes()
+        except OSError as unread:
+            return f"the {name} {path} cannot be read: {unread.strerror or unread}"
+        if mark not in text:
+            return f"{path} is no {name} in PEM: it has no line with {mark.decode()}"
+    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+        return f"the key {key} is not the one of the certificate {cert}"
+    return f"the certificate {cert} with the key {key} cannot be used: one of them is damaged"
