@@ -249,7 +249,10 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
         (["--cluster", "cluster.yaml", "--engine", "ray"], "with --engine ray they come from Ray"),
         (["--config", "nowhere.yaml"], "no such file: nowhere.yaml"),
         (["--config", "bad.yaml"], 'bad.yaml:1:9: setting "engine"'),
-        (["--state", "cluster.yaml"], "cluster.yaml cannot be the state folder"),
+        (  # found where it is made, once the address is there
+            ["--state", "cluster.yaml", "--listen", "127.0.0.1:0"],
+            "cluster.yaml cannot be the state folder",
+        ),
         (["--journal", "mysql://x/y"], "no journal is kept at mysql://"),
     ],
 )
@@ -268,9 +271,12 @@ def test_what_cannot_be_served_is_refused_before_anything_is_there(
     job = "jobs: [{name: a, demand: {cpu: 1}}]\n"
     Path("with-jobs.yaml").write_text(f"{CLUSTER}{job}", encoding="utf-8")
     Path("bad.yaml").write_text("engine: [local]\n", encoding="utf-8")
-    # The usual port may be somebody's, and would be waited for.
-    free = [] if "--listen" in words else ["--listen", "127.0.0.1:0"]
-    assert main(["serve", *free, *words]) == Exit.BAD_INPUT
+    with socket.socket() as taken:  # which would be waited for
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        listen = [] if "--listen" in words else ["--listen", address]
+        assert main(["serve", *listen, *words]) == Exit.BAD_INPUT
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("error: ")

@@ -138,7 +138,8 @@ def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], section: str, li
     """The sentence with which a service says that this cannot be; nothing is made."""
     file, state = tmp_path / "config.yaml", tmp_path / "state"
     file.write_text(f"{section}:\n  {line}\n" if section else f"\n{line}\n", encoding="utf-8")
-    assert main(["serve", "--config", str(file), "--state", str(state)]) == Exit.BAD_INPUT
+    words = ["serve", "--config", str(file), "--state", str(state), "--listen", "127.0.0.1:0"]
+    assert main(words) == Exit.BAD_INPUT
     said = capsys.readouterr()
     assert said.out == ""
     (sentence,) = said.err.splitlines()

@@ -123,13 +123,14 @@ def test_a_mode_is_asked_for_and_only_where_there_are_some(
 ) -> None:
     from fairlead.cli.main import main
 
-    assert main(["serve", "--engine", "slurm"]) == 2
+    free = ("--listen", "127.0.0.1:0")
+    assert main(["serve", *free, "--engine", "slurm"]) == 2
     assert "--engine slurm needs a mode; write --mode observe" in capsys.readouterr().err
-    assert main(["serve", "--mode", "observe"]) == 2
+    assert main(["serve", *free, "--mode", "observe"]) == 2
     assert "--engine local has no mode 'observe'; leave --mode out" in capsys.readouterr().err
-    assert main(["serve", "--engine", "slurm", "--mode", "place"]) == 2
+    assert main(["serve", *free, "--engine", "slurm", "--mode", "place"]) == 2
     assert "--mode place needs a partition; name the one" in capsys.readouterr().err
-    assert main(["serve", "--partition", "fair"]) == 2
+    assert main(["serve", *free, "--partition", "fair"]) == 2
     assert (
         "--partition is of --mode order and --mode place; leave it out" in capsys.readouterr().err
     )

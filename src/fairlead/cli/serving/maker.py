@@ -42,7 +42,7 @@ HEAD = "journal-head"
 
 class ServiceMaker:
     """All that is opened here is closed by `open_`, or by the service that has it. `notes`: lines
-    on the engine."""
+    on the engine. Raises InputError where the plan cannot be, whatever there is beside it."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class ServiceMaker:
         clock: Callable[[], int],
         open_: ExitStack,
     ) -> None:
+        check_there(ENGINES[plan.engine])
         self.notes: list[str] = []
         self._said = ""
         self._clock = clock
@@ -77,7 +78,6 @@ class ServiceMaker:
         from fairlead.service.recovery.core_fold import DisagreementError
         from fairlead.service.recovery.recover import last_time, recover
 
-        check_there(ENGINES[self._plan.engine])
         new = NewJournal(self._plan.state, self._plan.begin_anew)
         since = steady_clock()
         try:

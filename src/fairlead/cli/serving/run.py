@@ -58,10 +58,9 @@ def _serve_now(plan: Plan, started: Callable[[], None]) -> int:
     Where another service takes over a journal in a database, this one begins anew and follows it:
     of what it decided last it cannot know how much counts. Where the journal is away by then, it
     says so once and waits for it, for as long as that takes."""
-    from fairlead.service.process.listening import UnboundError, check_listening
+    from fairlead.service.process.listening import UnboundError
     from fairlead.service.process.troubles import Troubles
 
-    cert, key = _path(plan.tls_cert), _path(plan.tls_key)
     voice, overtaken = Voice(plan.log), False
     waiting = Troubles(voice.say_trouble)
     patience = Patience(lambda why: complain(f"{WARNING}{why}"))
@@ -75,13 +74,6 @@ def _serve_now(plan: Plan, started: Callable[[], None]) -> int:
         while True:
             begun: list[str] = []
             try:
-                check_listening(
-                    *(plan.host, cert, key, plan.port),
-                    behind_proxy=plan.behind_proxy,
-                    no_auth=plan.no_auth,
-                )
-                _private(plan.state)
-                check_original(plan.state, plan.state_is_moved)
                 code = _serve(plan, voice, begun, listens)
             except (JournalError, EngineError, OutputError, OSError, UnboundError) as error:
                 ours = isinstance(error, JournalError | EngineError)
@@ -148,6 +140,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
     """Serves once; when it listens, `begun` gets the address, and `listens` is called."""
     from fairlead.client.places import STANDBY_ADDRESS
     from fairlead.service.metrics import Metrics
+    from fairlead.service.process.listening import check_listening
     from fairlead.service.process.private_file import write_private
     from fairlead.service.process.server import ADDRESS, Serving, forget_address, serve
     from fairlead.service.recovery.follower import Follower
@@ -156,6 +149,15 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
         metrics = Metrics()
         listeners = [metrics.count_entries, voice.logs.write_entries]
         maker = ServiceMaker(plan, metrics, listeners, voice.clock, open_)
+        # What the input has wrong is said by now: nobody waits for an address first.
+        cert, key = _path(plan.tls_cert), _path(plan.tls_key)
+        check_listening(
+            *(plan.host, cert, key, plan.port),
+            behind_proxy=plan.behind_proxy,
+            no_auth=plan.no_auth,
+        )
+        _private(plan.state)
+        check_original(plan.state, plan.state_is_moved)
         service = maker.begin(lambda: compile_first(plan.configured.settings.placement))
         waits = isinstance(service, Follower) and not plan.shared  # beside the one that leads
         note_process(plan.state, STANDBY if waits else PROCESS)
@@ -189,8 +191,8 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             state=plan.state,
             host=plan.host,
             port=plan.port,
-            tls_cert=_path(plan.tls_cert),
-            tls_key=_path(plan.tls_key),
+            tls_cert=cert,
+            tls_key=key,
             behind_proxy=plan.behind_proxy,
             no_auth=plan.no_auth,
             api=plan.configured.api,
