@@ -13,6 +13,7 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 from itertools import count
+from threading import Event
 from typing import Protocol
 
 import pytest
@@ -25,6 +26,7 @@ from fairlead.engines.interface import (
     Engine,
     EngineError,
     Lost,
+    NotifiesNews,
     Report,
     Started,
     Stream,
@@ -82,6 +84,23 @@ def collect(bed: Bed, engine: Engine, done: Callable[[Sequence[Report]], bool]) 
 
     wait(bed, look)
     return last
+
+
+def told(
+    bed: Bed, engine: Engine, news: Event, done: Callable[[Sequence[Report]], bool]
+) -> list[Report]:
+    """Poll when there is news, and only then, until what came satisfies; the last answer."""
+    while True:
+        wait(bed, news.is_set)
+        news.clear()
+        last = list(engine.poll())
+        if done(last):
+            return last
+
+
+def ended(*attempts: Attempt) -> Callable[[Sequence[Report]], bool]:
+    """Whether the ends of all of these are among reports."""
+    return lambda found: {one.attempt for one in found if _ends(one, one.attempt)} >= set(attempts)
 
 
 def end_of(bed: Bed, engine: Engine, attempt: Attempt) -> Ended | Lost:
@@ -539,6 +558,24 @@ class EngineContract:
         second.forget([self.a])
         assert second.output(self.a, Stream.OUT, 0, 10).data == b""
         second.close()
+
+    def test_whoever_listens_is_told_when_to_ask(self, bed: Bed) -> None:
+        engine, news = bed.engine(), Event()
+        if not isinstance(engine, NotifiesNews):
+            engine.close()
+            return
+        engine.listen(news.set)
+        engine.reconcile([])
+        engine.launch([bed.assignment(self.a, Doing.SLOW), bed.assignment(self.b, Doing.LASTING)])
+        over = ended(self.a)
+        reports = told(
+            *(bed, engine, news),
+            lambda found: over(found) and self.b in {report.attempt for report in found},
+        )
+        engine.acknowledge(reports)
+        engine.cancel([self.b])
+        told(bed, engine, news, ended(self.b))
+        engine.close()
 
     def test_many_at_once(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)

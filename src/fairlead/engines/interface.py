@@ -267,15 +267,6 @@ class NotifiesNews(Protocol):
 
 
 @runtime_checkable
-class KnowsQuiet(Protocol):
-    """An engine that is asked now and then, and knows when it has nothing to say."""
-
-    @property
-    def quiet(self) -> bool:
-        """Whether nothing is under way: until something is launched, `poll` says nothing."""
-
-
-@runtime_checkable
 class FindsFaults(Protocol):
     """An engine that finds what should not be there, which an administrator wants to know."""
 

@@ -13,8 +13,8 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.records import parse
-from fairlead.engines.local.supervisor import DEAD_TIMERS
 from fairlead.engines.local.task import Task, Timer
+from fairlead.engines.local.timers import DEAD_TIMERS
 from fairlead.engines.people import CannotRunError, person
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
 from tests.engines.local.bed import LocalBed, assign, claimed, fixture_bed, of, opened, shim_of
@@ -108,29 +108,6 @@ def test_an_empty_working_folder_goes_with_the_end(bed: LocalBed) -> None:
     end, text = bed.run(assign(A, "pwd"))
     bed.engines[-1].acknowledge([end])
     wait(bed, lambda: not Path(text.strip()).exists())
-
-
-def test_an_engine_is_quiet_until_something_is_under_way_and_once_its_end_is_known(
-    bed: LocalBed,
-) -> None:
-    def quiet() -> bool:
-        return bed.engines[-1].quiet
-
-    engine = bed.ready()
-    assert quiet()
-    engine.launch([assign(A, "exec sleep 1000")])
-    assert not quiet()
-    engine.cancel([A])
-    end = end_of(bed, engine, A)
-    assert not quiet()  # that was not acknowledged yet
-    engine.acknowledge([end])
-    assert quiet()
-    engine.launch([assign(B, "exec sleep 1000")])
-    wait(bed, lambda: bed.runs(B))
-    engine = bed.ready()  # nobody expects it, so it is stopped
-    assert not quiet()
-    wait(bed, lambda: engine.poll() == () and quiet())
-    assert not bed.runs(B)
 
 
 @pytest.mark.parametrize(
@@ -442,6 +419,6 @@ def test_time_limits_of_attempts_that_are_over_are_not_waited_for(bed: LocalBed)
         supervisor.tasks[over.attempt] = over
         supervisor._begin(over, 0)  # noqa: SLF001
         del supervisor.tasks[over.attempt]
-    timers = supervisor._timers  # noqa: SLF001
+    timers = supervisor._timers._heap  # noqa: SLF001
     assert len(timers) <= DEAD_TIMERS + 2 * len(Timer) + 1
     assert lasting.attempt in {attempt for _, _, attempt, _ in timers}

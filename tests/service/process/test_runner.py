@@ -16,7 +16,7 @@ from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import CLOSED, CROWDED, Mailbox, MailboxClosedError
 from fairlead.service.process import runner as running_module
-from fairlead.service.process.runner import QUIET, Driven, Runner, explain_failure
+from fairlead.service.process.runner import LONGEST, Driven, Runner, explain_failure
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
 from tests.cli.live.place import until
@@ -248,60 +248,54 @@ def test_snapshots_that_take_long_are_written_seldom(monkeypatch: pytest.MonkeyP
         until(lambda: len(kept) == 2)
 
 
-def test_short_tasks_follow_one_another_without_long_waits() -> None:
-    """The engine is asked soon after anything happened, and seldom where nothing does."""
-    stage = Stage(fates={"x": [Fate(0)]})
-    waits: list[float] = []
-    enough = threading.Event()
+class Watched(Mailbox[Driven]):
+    """A mailbox that says how long the loop wants to wait."""
 
-    class Watched(Mailbox[Driven]):
-        def wait(self, seconds: float, service: Driven | None = None) -> None:
-            waits.append(seconds)
-            super().wait(0, service)
-            if len(waits) == 40:
-                enough.set()
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+        self.enough = threading.Event()
 
-    door = Watched()
-    runner = Runner(stage.service, door, poll=0.05, clock=lambda: stage.now)
-    runner.start()
-    assert enough.wait(LONG)
-    assert runner.stop(LONG)
-    late = waits[-5:]
-    assert late == [0.05] * 5
-    assert waits[0] == 0.001
-    assert sorted(waits) == waits
+    def wait(self, seconds: float, service: Driven | None = None) -> None:
+        self.waits.append(seconds)
+        if len(self.waits) == 10:
+            self.enough.set()
+        super().wait(seconds, service)
 
 
-def test_an_engine_that_has_nothing_under_way_is_asked_seldom() -> None:
-    """Until something is launched: then it is asked as any other."""
-    stage = Stage(fates={"x": [Fate(None)]})
-    waits: list[tuple[bool, float]] = []
-    enough = {quiet: threading.Event() for quiet in (True, False)}
-
-    class Quiet(FakeEngine):
-        @property
-        def quiet(self) -> bool:
-            return not self.world.tasks
-
-    engine = Quiet(stage.world)
-    stage.place.writer = None
-    stage.service = Service(Failing(stage.place), engine, stage.settings)
-
-    class Watched(Mailbox[Driven]):
-        def wait(self, seconds: float, service: Driven | None = None) -> None:
-            waits.append((engine.quiet, seconds))
-            if len(waits) > 20:
-                enough[engine.quiet].set()
-            super().wait(0 if engine.quiet else seconds, service)
-
-    door = Watched()
+def test_an_engine_that_does_not_say_when_it_has_news_is_asked_now_and_then() -> None:
+    stage, door = Stage(fates={"x": [Fate(None)]}), Watched()
     runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
     runner.start()
     try:
-        assert enough[True].wait(LONG)
-        assert {seconds for quiet, seconds in waits if quiet} == {QUIET}
         assert isinstance(asked(door, SubmitJobs(ADMIN, (job("x"),))), Done)
-        assert enough[False].wait(LONG)
+        assert door.enough.wait(LONG)
     finally:
         assert runner.stop(LONG)
-    assert all(seconds <= 0.005 for quiet, seconds in waits if not quiet)
+    assert set(door.waits) == {0.005}
+
+
+def test_an_engine_that_says_when_it_has_news_is_not_asked_before() -> None:
+    stage, door = Stage(fates={"x": [Fate(0)]}), Watched()
+    over = threading.Event()
+    wakes: list[Callable[[], None]] = []
+
+    class Telling(FakeEngine):
+        def listen(self, wake: Callable[[], None]) -> None:
+            wakes.append(wake)
+
+    stage.place.writer = None
+    stage.service = Service(Failing(stage.place), Telling(stage.world), stage.settings)
+    stage.service.listeners.append(
+        lambda entries: over.set() if entries[-1].kind == "task_finished" else None
+    )
+    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
+    runner.start()
+    try:
+        assert isinstance(asked(door, SubmitJobs(ADMIN, (job("x"),))), Done)
+        (wake,) = wakes
+        wake()
+        assert over.wait(LONG)
+    finally:
+        assert runner.stop(LONG)
+    assert set(door.waits) == {LONGEST}

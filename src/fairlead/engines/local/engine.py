@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fairlead.engines.interface import (
@@ -33,6 +33,7 @@ from fairlead.engines.local.groups import NoGroups, confinement
 from fairlead.engines.local.groups import find as find_groups
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import MemoryWatch
+from fairlead.engines.local.news import NewsWatch
 from fairlead.engines.local.processes import alive, kill, started_with
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.spawn_request import SpawnRequests
@@ -41,9 +42,6 @@ from fairlead.engines.local.supervisor import Supervisor
 from fairlead.engines.local.task import Phase, Task
 from fairlead.engines.people import CannotRunError, make_work_folder
 from fairlead.model.machine import Cluster, Machine
-
-MOST_FAULTS = 1000
-"""So many that were told are known; a record that is none of ours is met at every look."""
 
 
 class LocalEngine:
@@ -88,10 +86,10 @@ class LocalEngine:
         self._state = state
         self._grace = grace
         self._memory = MemoryWatch() if limit_memory else None
+        self._news = NewsWatch()
         self._spawner: Spawner | None = None
         self._ready = False
         self._fenced: set[Attempt] = set()
-        self._told_faults: set[str] = set()
         self._identity = Identity(base / "engine")
         self._owner = 0
         self.identity, self._kept = self._identity.name, not self._identity.new
@@ -113,6 +111,11 @@ class LocalEngine:
 
     def nodes(self) -> Sequence[Node]:
         return tuple(self._nodes[name] for name in sorted(self._nodes))
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        self._news.listen(wake)
+        if self._memory is not None:
+            self._memory.wake = wake
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         spawner = self._check_connected()
@@ -158,14 +161,11 @@ class LocalEngine:
             self._fenced.discard(assignment.attempt)
         return request
 
-    @property
-    def quiet(self) -> bool:
-        return not (self._supervisor.tasks or self._supervisor.stray or self._supervisor.silenced)
-
     def poll(self) -> Sequence[Report]:
         spawner = self._check_connected()
         self._supervisor.take(self._words(spawner))
         self._supervisor.look(spawner.pid)
+        self._supervisor.news = False
         self._tidy(spawner)
         return tuple(self._supervisor.reports.values())
 
@@ -215,6 +215,7 @@ class LocalEngine:
 
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self._ready = False
+        self._news.release()
         self._owner = max(owner, self._owner)
         with disk_trouble():
             self._identity.take(self._owner)
@@ -359,6 +360,7 @@ class LocalEngine:
     def close(self) -> None:
         """Let go of everything; tasks go on running."""
         self._ready = False
+        self._news.close()
         self._supervisor.close()
         if self._memory is not None:
             self._memory.close()
@@ -381,16 +383,14 @@ class LocalEngine:
             raise
 
     def _flush(self, spawner: Spawner) -> None:
+        """Hands over what it takes, and waits for what comes: with this ends whatever changes
+        something."""
         try:
             spawner.flush()
         except EngineError:
             self._ready = False
             raise
+        self._news.arm(spawner.events() | self._supervisor.events(), self._supervisor.due())
 
     def take_faults(self) -> Sequence[str]:
-        found, self._records.faults = self._records.faults, []
-        new = tuple(one for one in dict.fromkeys(found) if one not in self._told_faults)
-        if len(self._told_faults) > MOST_FAULTS:
-            self._told_faults.clear()
-        self._told_faults.update(new)
-        return new
+        return self._records.take_faults()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from math import inf
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -34,20 +33,22 @@ def limit_of(assignment: Assignment | None) -> int | None:
 
 class MemoryWatch:
     """Looks from time to time at what the processes of each task take, in a thread of its own: with
-    ten thousand tasks a look takes longer than anything else may wait."""
+    ten thousand tasks a look takes longer than anything else may wait. `wake` is called once it
+    found something, and once it wants to know again what to look at."""
 
     def __init__(self) -> None:
         self._asked: SimpleQueue[Limits | None] = SimpleQueue()
         self._found: SimpleQueue[tuple[Attempt, int]] = SimpleQueue()
         self._thread: Thread | None = None
-        self._next = 0.0
+        self._due = True
+        self.wake: Callable[[], None] = lambda: None
 
     def due(self) -> bool:
         """Whether it wants to know again what to look at."""
-        return time.monotonic() >= self._next
+        return self._due
 
     def look(self, limits: Limits) -> None:
-        self._next = inf
+        self._due = False
         if self._thread is None:
             self._thread = Thread(target=self._work, name="fairlead-memory", daemon=True)
             self._thread.start()
@@ -64,16 +65,23 @@ class MemoryWatch:
         if self._thread is not None:
             self._asked.put(None)
             self._thread.join()
-            self._thread = None
+            self._thread, self._due = None, True
 
     def _work(self) -> None:
         while (limits := self._asked.get()) is not None:
             begin = time.thread_time()
-            if limits:
-                for found in above(limits):
-                    self._found.put(found)
+            found = above(limits)
+            for one in found:
+                self._found.put(one)
+            if found:
+                self.wake()
             took = time.thread_time() - begin
-            self._next = time.monotonic() + max(INTERVAL, PART * took)
+            try:
+                if self._asked.get(timeout=max(INTERVAL, PART * took)) is None:
+                    return
+            except Empty:  # until it is due only `close` asks for something
+                self._due = True
+                self.wake()
 
 
 def above(limits: Limits) -> list[tuple[Attempt, int]]:

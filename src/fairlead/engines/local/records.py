@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -69,6 +70,9 @@ class Status:
     time: int  # nanoseconds
 
 
+MOST_FAULTS = 1000
+"""So many that were told are known; a record that is none of ours is met at every look."""
+
 _END = re.compile(r"(exit|missed|broken) ([0-9]{1,3}) ([0-9]{1,3})(?: ([0-9]{1,19}))?\n")
 
 
@@ -93,8 +97,18 @@ class Records:
         self.work = work
         self.lock = base / "lock"
         self.faults: list[str] = []
+        self._told_faults: set[str] = set()
         for folder in (base, self.live, self.outputs):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def take_faults(self) -> Sequence[str]:
+        """The faults since the last call; the same one is told once."""
+        found, self.faults = self.faults, []
+        new = tuple(one for one in dict.fromkeys(found) if one not in self._told_faults)
+        if len(self._told_faults) > MOST_FAULTS:
+            self._told_faults.clear()
+        self._told_faults.update(new)
+        return new
 
     def record(self, attempt: Attempt) -> str:
         """The path of an attempt's record: its files have this name and an ending."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import subprocess
 import sys
@@ -145,6 +146,10 @@ class Spawner:
         """Have the working folders of these removed."""
         mark = "?" if if_empty else ""
         self._out += to_frame({"remove": [f"{mark}{attempt}" for attempt in attempts]})
+
+    def events(self) -> dict[int, int]:
+        """The events of epoll, by descriptor, at which it has something to say, or takes more."""
+        return {self._socket.fileno(): select.EPOLLIN | (select.EPOLLOUT if self._out else 0)}
 
     def flush(self) -> None:
         """Hand over what it takes now; the rest later."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import heapq
 import os
 import resource
 import select
@@ -21,6 +20,7 @@ from fairlead.engines.local.processes import Process, alive, descendants, kill, 
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.spawner_link import Dead, Failed, NotRemoved, Spawned, Word
 from fairlead.engines.local.task import Phase, Task, Timer
+from fairlead.engines.local.timers import Timers
 
 YOUNG = 0.1
 """Seconds in which a shim has long started its task: a gentle signal before would be lost."""
@@ -35,11 +35,11 @@ PART = 10
 SWEEP = 1.0
 """Seconds between two looks at shims that are not watched."""
 
+CLEARING = 0.02
+"""Seconds between two looks whether what was killed is gone."""
+
 AT_A_TIME = 200
 """So many of these are looked at even if they wrote down no end."""
-
-DEAD_TIMERS = 1000
-"""Timers of attempts that are over: a time limit of years would be waited for."""
 
 DESCRIPTORS = 4
 """Watching shims may take one in so many of the files that this process may have open."""
@@ -63,6 +63,8 @@ class Supervisor:
         """Attempts that nobody expected and that are over."""
         self.stray: set[Attempt] = set()
         """Attempts that are not followed, and have control groups, which are cleared."""
+        self.news = False
+        """Whether reports came that nobody was told yet."""
         self._records = records
         self._grace = grace
         self._memory = memory
@@ -70,8 +72,8 @@ class Supervisor:
         self._remnants = Remnants(engine)
         self._pids: dict[int, Attempt] = {}
         self._clearing: dict[Attempt, Task] = {}
-        self._timers: list[tuple[float, int, Attempt, Timer]] = []
-        self._count = 0
+        self._limited: dict[Attempt, int] = {}  # bytes of memory of those that are looked at
+        self._timers = Timers(self.tasks)
         self._epoll = select.epoll()
         self._watched: dict[int, Attempt] = {}  # by the descriptor of a shim that is no child
         self._unwatched: dict[Attempt, Claim] = {}
@@ -79,6 +81,7 @@ class Supervisor:
         self._reaper = 0
         self._next_sweep = 0.0
         self._next_search = 0.0
+        self._next_clearing = 0.0
 
     def close(self) -> None:
         """Let go of every process."""
@@ -103,6 +106,7 @@ class Supervisor:
                 over = self._after_all(task, over)
                 task.over = over
         self.reports[task.attempt, True] = over
+        self.news = True
 
     def _after_all(self, task: Task, over: Lost) -> Ended | Lost:
         if task.stopping is None:
@@ -135,12 +139,16 @@ class Supervisor:
         task.time = when
         limit = task.assignment.time_limit if task.assignment else None
         if limit is not None:
-            self._at(task.begun + float(limit), task, Timer.LIMIT)
+            self._timers.add(task.begun + float(limit), task, Timer.LIMIT)
+        most = limit_of(task.assignment)
+        if most is not None and not (task.grouped and self._groups and self._groups.limits_memory):
+            self._limited[task.attempt] = most
 
     def _report_start(self, task: Task) -> None:
         task.start_reported = True
-        if not task.silent:
-            self.reports.setdefault((task.attempt, False), Started(task.attempt, task.time))
+        if not task.silent and (task.attempt, False) not in self.reports:
+            self.reports[task.attempt, False] = Started(task.attempt, task.time)
+            self.news = True
 
     def again(self) -> None:
         """Say anew of everything that runs that it started."""
@@ -168,7 +176,7 @@ class Supervisor:
             return
         task.phase, task.pid, task.begun = Phase.RUNNING, word.pid, time.monotonic()
         self._begin(task, word.time)
-        self._at(task.begun + SHORT, task, Timer.SAY)
+        self._timers.add(task.begun + SHORT, task, Timer.SAY)
         if task.stopping is not None:
             cause, task.stopping = task.stopping, None
             self.stop(task, cause)
@@ -187,6 +195,7 @@ class Supervisor:
     def mark_dead(self, task: Task, code: int | None) -> None:
         """The shim of an attempt is dead; `code`: with what it exited, if that is known."""
         attempt = task.attempt
+        self._limited.pop(attempt, None)
         claim = self._records.claim(attempt)
         over: Ended | Lost
         if isinstance(claim, Unclaimed):
@@ -247,23 +256,29 @@ class Supervisor:
         self._forbid(task)
         now = time.monotonic()
         if cause is Cause.MEMORY:
-            self._at(now, task, Timer.BY_FORCE)
+            self._timers.add(now, task, Timer.BY_FORCE)
             return
         gently = max(now, task.begun + YOUNG)
-        self._at(gently, task, Timer.GENTLY)
-        self._at(gently + self._grace, task, Timer.BY_FORCE)
+        self._timers.add(gently, task, Timer.GENTLY)
+        self._timers.add(gently + self._grace, task, Timer.BY_FORCE)
 
     def _forbid(self, task: Task) -> None:
         """Nobody who has not yet claimed the attempt will."""
         with contextlib.suppress(OSError):  # a full disk: a shim cannot claim it either
             self._records.forbid(task.attempt)
 
-    def _at(self, when: float, task: Task, timer: Timer) -> None:
-        if len(self._timers) > len(Timer) * len(self.tasks) + DEAD_TIMERS:
-            self._timers = [each for each in self._timers if each[2] in self.tasks]
-            heapq.heapify(self._timers)
-        self._count += 1
-        heapq.heappush(self._timers, (when, self._count, task.attempt, timer))
+    def events(self) -> dict[int, int]:
+        """The event of epoll, by its descriptor, at which a shim that is no child has ended."""
+        return {self._epoll.fileno(): select.EPOLLIN}
+
+    def due(self) -> float:
+        """When, by the steady clock, there may be something to do that no descriptor tells of."""
+        due = 0.0 if self.news else self._timers.due()
+        if self._unwatched:
+            due = min(due, self._next_sweep)
+        if self._clearing or self.stray:
+            due = min(due, self._next_clearing)
+        return due
 
     def look(self, reaper: int) -> None:
         """Let everything happen that is due: ends, time limits, force, and what is left of the
@@ -274,6 +289,7 @@ class Supervisor:
         self._watch_memory()
         self._clear_groups()
         self._clear(reaper)
+        self._next_clearing = time.monotonic() + CLEARING
 
     def _watch_memory(self) -> None:
         if self._memory is None:
@@ -283,16 +299,9 @@ class Supervisor:
             if task is not None:
                 task.used = task.used or used
                 self.stop(task, Cause.MEMORY)
-        if self._memory.due():
-            self._memory.look(
-                {
-                    task.pid: (limit, task.attempt)
-                    for task in self.tasks.values()
-                    if task.phase is Phase.RUNNING
-                    and not (task.grouped and self._groups and self._groups.limits_memory)
-                    and (limit := limit_of(task.assignment)) is not None
-                }
-            )
+        if self._limited and self._memory.due():
+            limited = self._limited.items()
+            self._memory.look({self.tasks[one].pid: (limit, one) for one, limit in limited})
 
     def _see_ends(self) -> None:
         if self._watched:
@@ -323,13 +332,8 @@ class Supervisor:
             self.mark_dead(task, None)
 
     def _ring(self) -> None:
-        now = time.monotonic()
         gently: list[Task] = []
-        while self._timers and self._timers[0][0] <= now:
-            _, _, attempt, timer = heapq.heappop(self._timers)
-            task = self.tasks.get(attempt)
-            if task is None or task.phase is not Phase.RUNNING:
-                continue
+        for task, timer in self._timers.take(time.monotonic()):
             if timer is Timer.SAY:
                 self._report_start(task)
             elif timer is Timer.LIMIT:

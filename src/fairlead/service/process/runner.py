@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from time import monotonic
 from typing import cast
 
-from fairlead.engines.interface import FindsFaults, KnowsQuiet, NotifiesNews
+from fairlead.engines.interface import FindsFaults, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.journal.entry import Standing
@@ -25,14 +25,6 @@ Driven = Service | Follower
 """The drivers of a loop: one of the two, and then the other."""
 
 MICROSECONDS = 1_000_000
-
-SOON = 0.001
-"""Seconds until an engine that does not say when it has news is asked again after a step in which
-something happened. Where nothing happens it is twice as long each time: short tasks follow one
-another quickly, and a quiet service sleeps."""
-
-QUIET = 0.25
-"""Seconds until an engine is asked again that has nothing under way: it may have trouble."""
 
 PART = 20
 """Snapshots are written for one part in so many of the time: where thousands of jobs are known one
@@ -51,13 +43,11 @@ UNTOLD = Refused(
 class Runner:
     """Runs a service in a thread of its own until the mailbox is closed, or until it fails.
 
-    `poll`: so many seconds pass at most before the engine is asked again what happened, and before
-    the journal is tried again; where something just happened it is asked sooner, and where nothing
-    is under way later. `lead`: where it
-    begins as a follower, makes the service of it that goes on once nobody leads; None: another one
-    was quicker. `address`: where those who follow find this service while it leads. `troubles`:
-    is told what cannot be reached, and that it can again. `fault`: hears
-    what the engine found that should not be there. `failure`: why it ended by itself."""
+    `poll`: so many seconds pass before an engine that does not say when it has news is asked again.
+    `lead`: where it begins as a follower, makes the service of it that goes on once nobody leads;
+    None: another one was quicker. `address`: where those who follow find this service while it
+    leads. `troubles`: is told what cannot be reached, and that it can again. `fault`: hears what
+    the engine found that should not be there. `failure`: why it ended by itself."""
 
     def __init__(
         self,
@@ -78,7 +68,6 @@ class Runner:
         self._poll, self._clock, self._ended = poll, clock, ended
         self._fault = fault
         self._troubles = Troubles(troubles)
-        self._pause = SOON
         self._notifies = False
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
@@ -144,7 +133,6 @@ class Runner:
 
     def _step(self) -> None:
         service = self.service
-        before = service.records.seq
         taken = self.mailbox.take(service.settings.requests_per_step)
         now = self._clock()
         try:
@@ -158,7 +146,6 @@ class Runner:
             answer(future, reply)
         self._troubles.look(service, now)
         self._tell_faults()
-        self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.mailbox.serve_reads(service)
         if isinstance(service, Follower) and service.free is not None:
             self._take_over(service, service.free)
@@ -193,12 +180,7 @@ class Runner:
             return self.service.pause()
         wake = self.service.wake()
         # What cannot be reached is not asked again before it is due.
-        if self.service.trouble or self._notifies:
-            pause = LONGEST
-        elif isinstance(self.service.engine, KnowsQuiet) and self.service.engine.quiet:
-            pause = max(QUIET, self._pause)
-        else:
-            pause = self._pause
+        pause = LONGEST if self.service.trouble or self._notifies else self._poll
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
 
 
