@@ -72,8 +72,10 @@ def running(folder: Path, file: str = PROCESS) -> int | None:
     return int(process)
 
 
-def forget_process(folder: Path) -> None:
-    for file in (PROCESS, STANDBY):
+def forget_process(folder: Path, *files: str) -> None:
+    """Takes away that this process is the service, where the files say so. Who leads does it before
+    another one can: that one may write its own between the look and the removal."""
+    for file in files:
         if running(folder, file) == os.getpid():
             (folder / file).unlink(missing_ok=True)
 

@@ -70,7 +70,7 @@ def _serve_now(plan: Plan, started: Callable[[], None]) -> int:
         waiting.look(Away(), voice.clock())
 
     with ExitStack() as open_:
-        open_.callback(forget_process, plan.state)
+        open_.callback(forget_process, plan.state, PROCESS, STANDBY)
         while True:
             begun: list[str] = []
             try:
@@ -171,15 +171,18 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             made = maker.lead(follower, gone, note)
             if made is not None:
                 if waits:
-                    for file in (STANDBY, STANDBY_ADDRESS):  # another one can wait now
-                        (plan.state / file).unlink(missing_ok=True)
-                    open_.callback(forget_address, plan.state / ADDRESS, url)
+                    forget_process(plan.state, STANDBY)  # another one can wait now
+                    forget_address(plan.state / STANDBY_ADDRESS, url)
                 complain("the service that led is gone: this one leads now")
             return made
 
         telemetry = open_telemetry(plan, voice.say_trouble)
         if telemetry is not None:
             open_.callback(telemetry.close)
+
+        def leaves() -> None:
+            if not plan.shared:  # else the folder is its own, and it may go on and follow
+                forget_process(plan.state, PROCESS, STANDBY)
 
         def ready(url: str, token: bool) -> None:
             begun.append(url)
@@ -203,6 +206,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             clock=voice.clock,
             fault=lambda what: voice.logs.event("engine_fault", what=what),
             lead=lead,
+            leaves=leaves,
             advertise=plan.advertise,
             address_file=STANDBY_ADDRESS if waits else ADDRESS,
             sign_in=plan.configured.sign_in,

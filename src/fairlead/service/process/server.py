@@ -70,7 +70,8 @@ class Serving:
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
     ready yet, once; `troubles`: that the engine or the journal cannot be reached, or can again;
     `clock`: the loop's; `fault`: hears what the engine found that should not be there.
-    `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
+    `lead`: makes the service that goes on of a follower (`Runner`); `leaves`: is called once the
+    loop has ended, while no other service can lead yet; `advertise`:
     where others find it, if not where it listens; `address_file`: in the state folder; `sign_in`:
     the issuer of people's JWTs."""
 
@@ -89,6 +90,7 @@ class Serving:
     waits: Callable[[str], None] = lambda _: None
     troubles: Callable[[Change], None] = lambda _: None
     lead: Callable[[Follower, Standing, str], Service | None] = lambda _, __, ___: None
+    leaves: Callable[[], None] = lambda: None
     advertise: str | None = None
     address_file: str = ADDRESS
     clock: Callable[[], int] = wall_clock
@@ -117,13 +119,12 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
         serving.host, serving.port, serving.api, tls=tls, behind_proxy=serving.behind_proxy
     )
     mailbox: Mailbox[Driven] = Mailbox()
-    file = serving.state / serving.address_file
     url = url_of(listener, serving.host, tls=tls)
     try:
         middleware = _build_middleware(serving, mailbox)
 
         def announce(token: bool) -> None:
-            write_private(file, url)
+            write_private(serving.state / serving.address_file, url)
             ready(url, token)
 
         connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
@@ -155,8 +156,10 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             runner.start()
             server.run(sockets=[listener])
         finally:
-            forget_address(file, url)
+            for name in {serving.address_file, ADDRESS}:  # where it leads by now
+                forget_address(serving.state / name, url)
             ended = runner.stop(STOPPING)
+            serving.leaves()
             if ended:
                 runner.service.close()
     finally:
