@@ -20,7 +20,7 @@ import pytest
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, EngineError, Started
 from fairlead.engines.local import memory, supervisor
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.news import NewsWatch
+from fairlead.engines.news import NewsWatch
 from tests.engines.contract import PATIENCE, Doing, ended, told, wait
 from tests.engines.local.bed import LocalBed, assign, fixture_bed, of, shim_of
 

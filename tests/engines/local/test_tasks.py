@@ -13,8 +13,7 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.records import parse
-from fairlead.engines.local.task import Task, Timer
-from fairlead.engines.local.timers import DEAD_TIMERS
+from fairlead.engines.local.task import DEAD_TIMERS, Task, Timer
 from fairlead.engines.people import CannotRunError, person
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
 from tests.engines.local.bed import LocalBed, assign, claimed, fixture_bed, of, opened, shim_of

@@ -33,13 +33,13 @@ from fairlead.engines.local.groups import NoGroups, confinement
 from fairlead.engines.local.groups import find as find_groups
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import MemoryWatch
-from fairlead.engines.local.news import NewsWatch
 from fairlead.engines.local.processes import alive, kill, started_with
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Supervisor
 from fairlead.engines.local.task import Phase, Task
+from fairlead.engines.news import NewsWatch
 from fairlead.engines.people import CannotRunError, make_work_folder
 from fairlead.model.machine import Cluster, Machine
 

@@ -19,8 +19,7 @@ from fairlead.engines.local.memory import MemoryWatch, limit_of
 from fairlead.engines.local.processes import Process, alive, descendants, kill, opened, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.spawner_link import Dead, Failed, NotRemoved, Spawned, Word
-from fairlead.engines.local.task import Phase, Task, Timer
-from fairlead.engines.local.timers import Timers
+from fairlead.engines.local.task import Phase, Task, Timer, Timers
 
 YOUNG = 0.1
 """Seconds in which a shim has long started its task: a gentle signal before would be lost."""
