@@ -29,6 +29,9 @@ written to be read. Where the semantics leave room, it reads them like this:
   round, it is not reserved: what a tenant has there is taken by the first of its jobs that misses
   the room and has it when all of that ends. Where nothing could be, time alone changes nothing
   until a task is launched, a reservation ends or a machine changes.
+- Where a limit holds the first in line of a tenant back that has waited for `reserve_after`, or
+  machines are reserved for a job, room below its limits is set aside for what it starts together:
+  it counts against them for all others. It is given back as machines are.
 - A gang of which fewer tasks wait than belong together launches them one by one. A gang's machines
   are those that were permissible when its first task was placed.
 """
@@ -43,19 +46,19 @@ from fairlead.scheduling.transitions import MachineState, TaskState
 from tests.reference.online_line import (
     comes_forward,
     drop_idle,
+    end_lease,
     give_up,
     lapse,
     lease,
     look,
     may_pass,
-    needed,
     owner,
     pass_on,
     places,
     run_clocks,
     under_caps,
 )
-from tests.reference.online_order import active_jobs, levels
+from tests.reference.online_order import active_jobs, levels, may_ever_start
 from tests.reference.online_scores import SCORES
 from tests.reference.online_state import (
     UNLIMITED,
@@ -67,6 +70,7 @@ from tests.reference.online_state import (
     fits_now,
     holds_empty,
     may_use,
+    needed,
     preferred,
     room,
 )
@@ -116,6 +120,10 @@ class Decider:
         self.pending = []
         scales = self._scales(self.world)  # launches change none
         active = active_jobs(self.world, scales)
+        jobs = self.world.jobs
+        self.world.never_together = {
+            job.seq for job in jobs if not may_ever_start(self.world, job, job.gang)
+        }
         drop_idle(self.world, active)
         run_clocks(self.world, active, self._reserve_after, begins=True)
         lapse(self.world)
@@ -264,7 +272,14 @@ class Decider:
             launches.append(self._start(job, machine))
             forward = self.world.hold_for is None or comes_forward(self.world, job, scales)
             there = reserved is not None and machine.seq in reserved.machines
-            if machine.seq in kept or (there and (forward or together > 1)):
+            only_aside = job.seq in self.world.aside and reserved is None and not kept
+            self.world.aside.pop(job.seq, None)
+            held_back = self.world.hold_for is not None and not under_caps(
+                self.world, job, needed(job)
+            )
+            if only_aside:
+                end_lease(self.world, job.seq, in_vain=True)
+            if machine.seq in kept or (there and (forward or together > 1 or held_back)):
                 give_up(self.world, job.seq, in_vain=True)
             else:
                 pass_on(self.world, job, active_jobs(self.world, scales))

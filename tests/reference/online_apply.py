@@ -91,7 +91,8 @@ def apply(decider: Decider, event: Event) -> None:
             _reported(decider, event)
     world.now = event.time
     # Whether machines could run a job is asked once all of the moment has happened.
-    drop_idle(world, {job.seq for job in world.jobs if job.waiting > 0})
+    never = {seq for seq in world.never_together if world.jobs[seq].waiting >= world.jobs[seq].gang}
+    drop_idle(world, {job.seq for job in world.jobs if job.waiting > 0} - never)
     forget_over(world)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from fractions import Fraction
 
+from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState
 from tests.reference.online_order import SHARE, levels
@@ -22,6 +23,7 @@ from tests.reference.online_state import (
     holds_empty,
     leaves,
     may_use,
+    needed,
     preferred,
     room,
     take,
@@ -52,11 +54,28 @@ REMEMBERED = 8
 
 
 def give_up(world: World, job: int, in_vain: bool) -> None:
-    """Nothing is reserved or kept for the job any more."""
+    """Nothing is reserved, kept or set aside for the job any more."""
+    in_vain = in_vain and _holds(world, job)
     world.reserved.pop(job, None)
+    world.aside.pop(job, None)
     world.kept.pop(job, None)
     world.stir()
     end_lease(world, job, in_vain)
+
+
+def _holds(world: World, seq: int) -> bool:
+    """Does a job with a lease hold machines, or room that its caps leave already?"""
+    job = world.jobs[seq]
+    if seq not in world.aside or seq in world.reserved or seq in world.kept:
+        return True
+    left: dict[int, Fraction] = {}
+    for tenant in world.ancestors(job):
+        for r, measure in enumerate(world.measures):
+            if measure.name in tenant.limit and job.demand[r] > 0:
+                beside = _taken(world, tenant, r, job) * measure.unit
+                room = max(tenant.limit[measure.name] - beside, Fraction(0))
+                left[r] = min(left.get(r, room), room)
+    return any(room > 0 for room in left.values())
 
 
 def lease(world: World, job: int, anew: bool) -> None:
@@ -74,11 +93,21 @@ def _term(world: World, least: int) -> int:
 
 
 def extend_lease(world: World, task: PlainTask, time: int) -> None:
-    """A task leaves a machine: if it was there before what is held there was, that begins anew."""
-    holder = owner(world, world.machines[task.machine])
-    held = None if holder is None else world.leases.get(holder)
-    if held is not None and world.hold_for is not None and task.launched < held.begun:
-        held.end = max(held.end, time + _term(world, world.hold_for))
+    """A task leaves a machine: if it was there before what is held there was, that begins anew. So
+    does the lease of whom room is set aside for below a cap of its tenants that is exceeded."""
+    holders = {owner(world, world.machines[task.machine])}
+    for tenant in world.ancestors(world.jobs[task.job]):
+        below = {job.seq for job in world.holders(tenant.name)}
+        if any(
+            _taken(world, tenant, r) * measure.unit > tenant.limit[measure.name]
+            for r, measure in enumerate(world.measures)
+            if measure.name in tenant.limit
+        ):
+            holders |= below & set(world.aside)
+    for holder in holders:
+        held = None if holder is None else world.leases.get(holder)
+        if held is not None and world.hold_for is not None and task.launched < held.begun:
+            held.end = max(held.end, time + _term(world, world.hold_for))
 
 
 def pass_on(world: World, job: PlainJob, active: Set[int]) -> None:
@@ -96,10 +125,11 @@ def pass_on(world: World, job: PlainJob, active: Set[int]) -> None:
         and needed(other) == 1
         and (other.job.spread, bool(other.job.prefer)) == (job.job.spread, bool(job.job.prefer))
     ]
-    if heirs and not job.job.prefer:
-        heir = max(heirs)[1]
+    heir = max(heirs)[1] if heirs and not job.job.prefer else None
+    if heir is not None and under_caps(world, world.jobs[heir], 1):
         world.reserved[heir] = world.reserved.pop(job.seq)
         world.leases[heir] = world.leases.pop(job.seq)
+        set_aside(world, world.jobs[heir], 1)
 
 
 def end_lease(world: World, job: int, in_vain: bool) -> None:
@@ -175,21 +205,62 @@ def places(world: World, job: PlainJob, machine: PlainMachine) -> int:
     return count
 
 
-def needed(job: PlainJob) -> int:
-    """The tasks of the job that start together: a gang, or 1 where fewer wait than a gang has."""
-    return job.gang if job.waiting >= job.gang else 1
-
-
 def under_caps(world: World, job: PlainJob, count: int) -> bool:
-    """Do the caps of the job's tenant, and of those above it, allow so many tasks more? What the
-    job does not demand does not matter."""
+    """Do the caps of the job's tenant, and of those above it, allow so many tasks more, beside what
+    is set aside for others? What the job does not demand does not matter."""
     for tenant in world.ancestors(job):
         for r, measure in enumerate(world.measures):
             if measure.name not in tenant.limit or job.demand[r] == 0:
                 continue
-            held = sum(j.demand[r] * len(world.tasks_of(j)) for j in world.holders(tenant.name))
+            held = _taken(world, tenant, r, job)
             if (held + count * job.demand[r]) * measure.unit > tenant.limit[measure.name]:
                 return False
+    return True
+
+
+def _taken(world: World, tenant: Tenant, r: int, but: PlainJob | None = None) -> int:
+    """How much of a resource all jobs of a tenant, and below it, hold or have set aside; `but`:
+    what is set aside for this one does not count."""
+    return sum(
+        j.demand[r] * (len(world.tasks_of(j)) + (world.aside.get(j.seq, 0) if j is not but else 0))
+        for j in world.holders(tenant.name)
+    )
+
+
+def _can_set_aside(
+    world: World, job: PlainJob, order: Set[int], scales: Mapping[int, float], refused: set[str]
+) -> bool:
+    """May room be set aside for the job, which a cap holds back? Not below a cap that is then
+    exceeded, where anything is promised to others there, or one of another tenant waits that would
+    have less. `refused`: below these tenants one was refused now."""
+    count = needed(job)
+    unit = round(SHARE / scales[job.seq])
+    grows = world.levelled and held_by(world, world.whose(job.seq), scales) >= count * unit
+    for tenant in world.ancestors(job):
+        below = {j.seq for j in world.holders(tenant.name)}
+        others = {seq for seq in below & order if world.whose(seq) != world.whose(job.seq)}
+        for r, measure in enumerate(world.measures):
+            if measure.name in tenant.limit and job.demand[r] > 0:
+                taken = _taken(world, tenant, r) + count * job.demand[r]
+                if taken * measure.unit <= tenant.limit[measure.name]:
+                    continue
+                if grows and others:
+                    then = levels(world, scales, {job.seq: count})
+                    if any(then[seq] < then[job.seq] for seq in others):
+                        refused.add(tenant.name)
+                if tenant.name in refused or below & {*world.reserved, *world.aside}:
+                    return False
+    return True
+
+
+def set_aside(world: World, job: PlainJob, count: int) -> bool:
+    """Set room below its tenant's caps aside for so many tasks of the job, if none is for another
+    job of its tenant."""
+    another = any(world.whose(seq) == world.whose(job.seq) for seq in world.aside)
+    capped = any(tenant.limit for tenant in world.ancestors(job))
+    if world.hold_for is None or another or not capped:
+        return False
+    world.aside[job.seq] = count
     return True
 
 
@@ -388,7 +459,7 @@ def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
 
 def drop_idle(world: World, active: Set[int]) -> None:
     """Nothing stays reserved for a job that has no task that it could launch."""
-    for seq in sorted({*world.reserved, *world.kept} - active):
+    for seq in sorted({*world.reserved, *world.kept, *world.aside} - active):
         give_up(world, seq, in_vain=True)
 
 
@@ -482,15 +553,30 @@ def _look_in_line(
         if not under_caps(world, world.jobs[seq], needed(world.jobs[seq])):
             give_up(world, seq, in_vain=True)
             begin_anew(world.whose(seq), world.clocks[world.whose(seq)].failed)
-    line = [seq for *_, seq in _line(world, order) if in_time(world.whose(seq))]
+    waiting = _line(world, order, held_back=True)
+    line = [seq for *_, seq in waiting if in_time(world.whose(seq))]
     if world.crowded:
         line.sort(key=lambda seq: world.clocks[world.whose(seq)].since)
     kinds: list[tuple[object, ...]] = []
     asked: set[str | int] = set()
     soon = world.now + max(after // LOOKS, 1)
     full = False
+    held_back: set[str | int] = set()
+    refused: set[str] = set()
     for seq in line:
-        kind = _kind(world.jobs[seq])
+        job, whose = world.jobs[seq], world.whose(seq)
+        if not under_caps(world, job, needed(job)):
+            first = whose not in held_back and not any(world.whose(k) == whose for k in world.aside)
+            if (
+                first
+                and _can_set_aside(world, job, set(order), scales, refused)
+                and set_aside(world, job, needed(job))
+            ):
+                lease(world, seq, anew=False)
+                begin_anew(whose, None)
+            held_back.add(whose)
+            continue
+        kind = _kind(job)
         if kind in kinds:
             continue
         full = len(kinds) == KINDS
@@ -517,12 +603,16 @@ def _look_in_line(
     world.look_at = max(min(times), soon) if times else world.now + after
 
 
-def _line(world: World, order: Mapping[int, float]) -> list[tuple[float, int, int]]:
-    """Those for whom nothing is reserved, and whom no limit holds back, by (level, turn)."""
+def _line(
+    world: World, order: Mapping[int, float], held_back: bool = False
+) -> list[tuple[float, int, int]]:
+    """Those for whom nothing is reserved, by (level, turn), `held_back` with those whom a limit
+    holds back."""
     return sorted(
         (level, world.turn(world.jobs[seq]), seq)
         for seq, level in order.items()
-        if seq not in world.reserved and under_caps(world, world.jobs[seq], needed(world.jobs[seq]))
+        if seq not in world.reserved
+        and (held_back or under_caps(world, world.jobs[seq], needed(world.jobs[seq])))
     )
 
 
@@ -582,6 +672,7 @@ def _reserve(
         world.reserved[seq] = made
         world.kept.pop(seq, None)
         lease(world, seq, anew)
+        set_aside(world, world.jobs[seq], needed(world.jobs[seq]))
     return made is not None
 
 

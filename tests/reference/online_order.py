@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tests.reference.online_state import PlainJob, World, holds_empty, may_use
+from tests.reference.online_state import PlainJob, World, holds_empty, may_use, needed
 
 SHARE = 2**40
 """Idle holdings are counted in units of 1 / SHARE of a share, as whole numbers."""
@@ -26,13 +26,15 @@ def active_jobs(world: World, scales: Mapping[int, float] | Mapping[int, Fractio
     return {
         j.seq
         for j in world.jobs
-        if j.waiting > 0 and scales[j.seq] > 0 and usable(world, j) and may_ever_start(world, j)
+        if j.waiting > 0
+        and scales[j.seq] > 0
+        and usable(world, j)
+        and may_ever_start(world, j, needed(j))
     }
 
 
-def may_ever_start(world: World, job: PlainJob) -> bool:
-    """Whether all that start together fit on empty machines, and no limit is lower than that."""
-    size = job.gang if job.waiting >= job.gang else 1
+def may_ever_start(world: World, job: PlainJob, size: int) -> bool:
+    """Whether so many tasks fit together on empty machines, and no limit is lower than that."""
     room = sum(holds_empty(world, job, m) for m in world.machines if m.present and may_use(job, m))
     for tenant in world.ancestors(job):
         for r, measure in enumerate(world.measures):

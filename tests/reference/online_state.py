@@ -143,6 +143,8 @@ class World:
     hold_for: int | None = None  # a lease is so long at least; an older version gave none
     longest: int = 0  # run of a task, lately
     longest_at: int = 0  # and when it ended
+    never_together: set[int] = field(default_factory=set)  # gangs, when it was last decided
+    aside: dict[int, int] = field(default_factory=dict)  # of jobs: for so many tasks, below caps
     leases: dict[int, Lease] = field(default_factory=dict)  # of jobs
     rests: dict[str | int, int] = field(default_factory=dict)  # until when, by tenant
     clocks: dict[str | int, Clock] = field(default_factory=dict)  # of tenants who wait
@@ -210,6 +212,11 @@ class World:
     def holders(self, tenant: str) -> list[PlainJob]:
         """The jobs of the tenant and of all tenants below it."""
         return [j for j in self.jobs if any(t.name == tenant for t in self.ancestors(j))]
+
+
+def needed(job: PlainJob) -> int:
+    """The tasks of the job that start together: a gang, or 1 where fewer wait than a gang has."""
+    return job.gang if job.waiting >= job.gang else 1
 
 
 def may_use(job: PlainJob, machine: PlainMachine) -> bool:

@@ -37,6 +37,8 @@ CROWD = 5
 """Of eight seeds the one of whose sequence a tenant has more jobs than there is room for."""
 TWINS = 6
 """And the one of whose sequence tenants send jobs of one task that ask for the same."""
+LIMITED = 4
+"""And the one of whose sequence most tenants have a limit, with room for few of their tasks."""
 UNFILLED = 3
 """Of sixteen seeds the one of a core as an older version left it, without filling."""
 UNENDING = 7
@@ -82,6 +84,8 @@ class Taste:
     """One tenant has most of the jobs, more than there is room for tasks."""
     twins: bool
     """Most jobs have one task, and ask for about what one of the same tenant asked for."""
+    limited: bool
+    """Most tenants have a limit, and most jobs one task or gang."""
 
 
 def draw(seed: int, length: int = 30) -> Case:
@@ -97,11 +101,14 @@ def draw(seed: int, length: int = 30) -> Case:
         jobs=random.randint(1, 7),
         crowd=seed % 8 == CROWD,
         twins=seed % 8 == TWINS,
+        limited=seed % 8 == LIMITED,
     )
     if taste.crowd:
         taste = replace(taste, tenants=True, machines=min(taste.machines, 3), jobs=14)
     if taste.twins:
         taste = replace(taste, tenants=True, machines=min(taste.machines, 4), jobs=20)
+    if taste.limited:
+        taste = replace(taste, tenants=True, machines=max(taste.machines, 2), jobs=20)
     case = Case(
         seed=seed,
         policy=random.choice((*FAIR, *UNFAIR)),
@@ -238,6 +245,8 @@ class _Drawer:
         names = random.sample([f"m{i}" for i in range(7)], 3)
         gang = random.choice((2, 2, 3, 4)) if taste.gangs and random.random() < 0.6 else 1
         gang = min(gang, tasks or gang)
+        if taste.limited and random.random() < 0.8:
+            tasks = gang
         job = Job(
             f"j{len(self.world.jobs)}",
             demand,
@@ -297,7 +306,9 @@ class _Drawer:
         if new and self.world.tenants and random.random() < 0.5:
             parent = random.choice(list(self.world.tenants))
         limit = {}
-        if random.random() < 0.3 and not self.taste.crowd:
+        if self.taste.limited and random.random() < 0.7:
+            limit = {random.choice(("cpu", "memory")): random.choice((2, 2, 3, 4, 5))}
+        elif random.random() < 0.3 and not self.taste.crowd:
             limit = {random.choice(("cpu", "memory")): random.choice((0, 1, 2, 3))}
         weight = random.choice((None, 1, 2, Fraction(1, 2), Fraction(1, 3), 3))
         return events.TenantChanged(

@@ -39,9 +39,9 @@ FOUND_OUT = {
     "lapse": 9,
     "end_lease": 0,
     "extend_lease": 9,
-    "pass_on": 582,
+    "pass_on": 862,
     "_age": 33,
-    "_are_twins": 582,
+    "_are_twins": 862,
     "takes": 5,
 }
 """Seeds of sequences that need these of the reference."""

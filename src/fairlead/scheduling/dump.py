@@ -183,6 +183,8 @@ def load(data: bytes, core: Core | None = None) -> Core:
             state.header["turns"] = state.header["job_seq"]
         if "machine.wanted" not in columns:
             state.machine["wanted"] = are_reserved(state)  # whole machines, before
+        if "tenant.aside" not in columns:
+            state.tenant["aside"] = NONE
         if "job.gang_next" not in columns:
             _list_gangs(state)
         if "stake.lower" not in columns:

@@ -100,6 +100,13 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
     state.job["reserved"][jobs] = 0
     state.job["kept"][jobs] = 0
     state.tenant["kept"] = 0
+    for j in np.flatnonzero(state.job["aside"]).tolist():
+        t = int(state.job["tenant"][j])
+        while t >= 0:
+            state.used[t] -= state.demand[j] * state.job["aside"][j]
+            t = int(state.tenant["parent"][t])
+    state.job["aside"] = 0
+    state.tenant["aside"] = NONE
     state.job["due"][jobs] = 0
     state.job["lapses"][jobs] = 0
     state.tenant["rests"] = 0

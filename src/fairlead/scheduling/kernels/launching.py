@@ -11,16 +11,21 @@ from fairlead.scheduling.kernels.change.counts import (
     ring,
     ring_at,
     update_job,
-    use,
 )
 from fairlead.scheduling.kernels.change.in_line import look, reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.leases import end_lease, lapse, pass_on, unreserve
+from fairlead.scheduling.kernels.change.limits import end_aside, use
 from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.memory.trail import mix, write_decision
-from fairlead.scheduling.kernels.room.permission import has_terms, known_useless
+from fairlead.scheduling.kernels.room.permission import (
+    at_once,
+    has_terms,
+    known_useless,
+    within_caps,
+)
 from fairlead.scheduling.kernels.room.places import drop_near
 from fairlead.scheduling.kernels.room.rooms import take
 from fairlead.scheduling.kernels.search.tenants import hold
@@ -74,12 +79,19 @@ def launch(s: Handle, j: int, m: int, tasks: int) -> None:
         w.turns += 1
     w.launched += 1
     use(s, j, 1)
+    only_aside = job.aside > 0 and job.reserved == 0
+    end_aside(s, j)
     if w.groups > 0:
         s.runs[j, machine.group] += 1
     if tasks >= job.leased_tasks:
         job.leased = w.now  # what was held so far was not in vain
     used = machine.reserved == j and not machine.pledged
-    used = used and (forward or tasks > 1 or machine.kept == 1)
+    # Where a limit holds its next one back by now, machines would be held for that one in vain.
+    used = used and (
+        forward or tasks > 1 or machine.kept == 1 or not within_caps(s, j, at_once(s, j))
+    )
+    if only_aside:
+        end_lease(s, j, True)
     if not used:
         pass_on(s, j)
     update_job(s, j)

@@ -19,7 +19,7 @@ def waiting_tasks(core: Core) -> dict[str, int]:
     state = core.state
     present = Jobs(core)
     jobs = present.slot
-    fields = ("usable", "patient", "likes", "gang", "waiting", "tenant")
+    fields = ("usable", "patient", "likes", "gang", "waiting", "tenant", "aside")
     rows = {name: state.job[name][jobs] for name in fields}
     waiting = np.minimum(present.waiting, 1 << 40)
     together_never = (rows["usable"] == ALONE) & (rows["waiting"] >= rows["gang"])
@@ -33,6 +33,7 @@ def waiting_tasks(core: Core) -> dict[str, int]:
         at = np.flatnonzero(t >= 0)
         caps, used = state.limit[t[at]], state.used[t[at]]
         need = state.demand[jobs[at]] * together[at, None]
+        used = used - state.demand[jobs[at]] * rows["aside"][at, None]
         limit[at] |= ((caps != UNLIMITED) & (need > 0) & (used + need > caps)).any(axis=1)
         t[at] = state.tenant["parent"][t[at]]
     counts, left = {}, np.ones(len(jobs), bool)

@@ -44,6 +44,8 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
     out.update(state.task["pieces"][tasks].astype("<u8").tobytes())
     if header["reserve_for"] != NEVER:  # else as an older version took it
         add([header["longest"], header["longest_at"]], *(state.job[name][jobs] for name in LEASE))
+        if state.job["aside"][jobs].any():  # else as an older version took it
+            add(state.job["aside"][jobs])
         tenants = state.tenant[: int(header["tenants"])]
         add(np.sort(tenants["rests"][tenants["used"] == 1]))
     add(np.array(more, np.int64))

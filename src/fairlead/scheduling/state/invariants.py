@@ -316,12 +316,12 @@ def tenants(state: State) -> Iterator[str]:
 
 
 def caps(state: State) -> Iterator[str]:
-    """The amounts that all below a tenant with a limit hold."""
+    """The amounts that all below a tenant with a limit hold, or have set aside."""
     used = {t: np.zeros(state.resources, np.int64) for t in tenant_slots(state)}
     for j in jobs_kept(state).tolist():
         t = int(state.job[j]["tenant"])
         while t >= 0:
-            used[t] += state.demand[j] * state.job[j]["held"]
+            used[t] += state.demand[j] * (state.job[j]["held"] + state.job[j]["aside"])
             t = int(state.tenant[t]["parent"])
     for t, amounts in used.items():
         limited = (state.limit[t] != UNLIMITED).any()

@@ -118,6 +118,20 @@ def limits(state: State, tenant: int, demand: Ints) -> Iterator[tuple[int, int, 
         t = int(state.tenant[t]["parent"])
 
 
+def asides(state: State, tenant: int, resource: int) -> list[int]:
+    """The jobs of a tenant, and below it, for which some of the resource is set aside below limits,
+    in the order of their submission."""
+    job = state.job
+    found = []
+    for j in np.flatnonzero((job["used"] == 1) & (job["aside"] > 0)).tolist():
+        t = int(job["tenant"][j])
+        while t >= 0 and t != tenant:
+            t = int(state.tenant["parent"][t])
+        if t == tenant and state.demand[j, resource] > 0:
+            found.append(j)
+    return sorted(found, key=lambda j: int(job["seq"][j]))
+
+
 def tenant_slots(state: State) -> list[int]:
     """The slots of the tenants that are there, in their order."""
     used = state.tenant["used"][: int(state.header[0]["tenants"])]

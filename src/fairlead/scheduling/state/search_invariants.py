@@ -241,7 +241,7 @@ def leases(state: State) -> Iterator[str]:
         first = int(times[times > 0].min(initial=NEVER))
         if header[name] != first:
             yield f"the next {name} is at {first}, not {header[name]}"
-    holds = (job["used"] == 1) & (job["reserved"] > 0)
+    holds = (job["used"] == 1) & ((job["reserved"] > 0) | (job["aside"] > 0))
     without = holds & (ends == 0) if header["reserve_for"] != NEVER else ends > 0
     for j in np.flatnonzero(without | ((ends > 0) & ~holds & (job["due"] == 0))).tolist():
         yield f"the lease of job {j}, which holds {job['reserved'][j]} machines, ends at {ends[j]}"
@@ -271,6 +271,11 @@ def reservations(state: State) -> Iterator[str]:
     active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1) & (job["gang"] > 1))
     if sorted(gangs) != active.tolist():
         yield f"the active gangs are said to be {gangs}, and are {active.tolist()}"
+    aside = np.flatnonzero((job["used"] == 1) & (job["aside"] > 0))
+    of = np.full(len(state.tenant), NONE)
+    of[job["tenant"][aside]] = aside
+    for t in np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["aside"] != of)).tolist():
+        yield f"of tenant {t} room is set aside for job {of[t]}, not {state.tenant['aside'][t]}"
     kept = np.bincount(job["tenant"], job["kept"] * job["used"], len(state.tenant))
     for t in np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["kept"] != kept)).tolist():
         yield f"the room of {int(kept[t])} machines is kept for tenant {t}"

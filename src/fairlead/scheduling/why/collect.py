@@ -18,7 +18,14 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.room.permission import places
 from fairlead.scheduling.kernels.search.levels import level
 from fairlead.scheduling.state.ids import Ids
-from fairlead.scheduling.state.rows import jobs_in_line, limits, machines_there, tasks_of, tasks_on
+from fairlead.scheduling.state.rows import (
+    asides,
+    jobs_in_line,
+    limits,
+    machines_there,
+    tasks_of,
+    tasks_on,
+)
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.scheduling.why.never import Wanted, counts, fit_together, holders_of, lacking, never
@@ -281,10 +288,23 @@ class _Look:
         found: list[Reason] = []
         demand, owner = self.state.demand[self.slot], int(self.job["tenant"])
         for t, r, limit in limits(self.state, owner, demand):
-            unit, held = self.ids.units[r], int(self.state.used[t, r])
-            if held + size * int(demand[r]) > limit:
-                name = self.ids.tenant_at[t].name
-                found.append(Cap(name, unit.name, held * unit.unit, limit * unit.unit))
+            unit, taken = self.ids.units[r], int(self.state.used[t, r])
+            own = int(demand[r]) * int(self.job["aside"])
+            if taken - own + size * int(demand[r]) > limit:
+                for_others = [j for j in asides(self.state, t, r) if j != self.slot]
+                amounts = self.state.demand[for_others, r] * self.state.job["aside"][for_others]
+                aside = int(amounts.sum())
+                found.append(
+                    Cap(
+                        tenant=self.ids.tenant_at[t].name,
+                        resource=unit.name,
+                        held=(taken - own - aside) * unit.unit,
+                        limit=limit * unit.unit,
+                        aside=aside * unit.unit,
+                        whom=tuple(map(self._job, for_others)),
+                        own=self._term() if own else None,
+                    )
+                )
         return found
 
     def _liked(self) -> Bools:
@@ -303,13 +323,15 @@ class _Look:
         names = tuple(self.ids.machine_at[int(self.there[i])].name for i in own)
         until = int(self.machine["until"][own].max())
         start = None if until == NEVER else until
-        term = None
-        if self.job["lapses"] > 0:
-            term = Term(
-                -self._from_now(int(self.job["leased"])), self._from_now(int(self.job["lapses"]))
-            )
         kept = bool(self.job["kept"] == self.job["reserved"] > 0)
-        return [Reserved(names, start, kept, term, self._awaited(own))]
+        return [Reserved(names, start, kept, self._term(), self._awaited(own))]
+
+    def _term(self) -> Term | None:
+        """How long what is held for the job is held."""
+        if not self.job["lapses"]:
+            return None
+        since, until = -self._from_now(int(self.job["leased"])), int(self.job["lapses"])
+        return Term(since, self._from_now(until))
 
     def _awaited(self, own: Ints) -> Counts:
         """How many tasks of which jobs run on the machines reserved for it that have too little

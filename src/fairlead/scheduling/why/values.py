@@ -134,17 +134,43 @@ class Gang:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """For so many seconds machines are held already, and from now on, where no task ends there."""
+
+    since: Fraction
+    left: Fraction
+
+    def __str__(self) -> str:
+        left = timespan(float(self.left))
+        if not self.since:
+            return f"for {left} if no task ends there"
+        return f"for {timespan(float(self.since))} already, and {left} more if no task ends there"
+
+
+@dataclass(frozen=True, slots=True)
 class Cap:
-    """A tenant's jobs hold so much that what is to start next would pass its limit."""
+    """A tenant's jobs hold so much that what is to start next would pass its limit, beside what is
+    set aside for other jobs (`whom`). `own`: how long the room below the limit is set aside for
+    this one."""
 
     tenant: str
     resource: str
     held: Fraction
     limit: Fraction
+    aside: Fraction = Fraction(0)
+    whom: tuple[str, ...] = ()
+    own: Term | None = None
 
     def __str__(self) -> str:
-        held, limit = readable(self.held, self.limit)
-        return f"tenant {self.tenant} holds {held} {self.resource} of the {limit} that it may hold"
+        held, limit, aside = readable(self.held, self.limit, self.aside)
+        said = f"tenant {self.tenant} holds {held} {self.resource} of the {limit} that it may hold"
+        if self.whom:
+            rest = len(self.whom) - NAMED
+            others = f" and {rest} more jobs" if rest > 0 else ""
+            said += f", and {aside} are set aside for {', '.join(self.whom[:NAMED])}{others}"
+        if self.own is not None:
+            said += f"; what they leave is set aside for this one, {self.own}"
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,20 +193,6 @@ class Prefers:
         return (
             f"{waits}; {'1 other has' if self.others == 1 else f'{self.others} others have'} room"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """For so many seconds machines are held already, and from now on, where no task ends there."""
-
-    since: Fraction
-    left: Fraction
-
-    def __str__(self) -> str:
-        left = timespan(float(self.left))
-        if not self.since:
-            return f"for {left} if no task ends there"
-        return f"for {timespan(float(self.since))} already, and {left} more if no task ends there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +243,8 @@ class Reserved:
 @dataclass(frozen=True, slots=True)
 class Resting:
     """Nothing is reserved or kept for the job for so many `seconds` more, as so many machines were
-    held in vain for one of its tenant's jobs: for `held` seconds, until `ago` seconds ago."""
+    held in vain for one of its tenant's jobs (none: room below a limit): for `held` seconds, until
+    `ago` seconds ago."""
 
     tenant: str | None
     machines: int
@@ -242,9 +255,11 @@ class Resting:
     def __str__(self) -> str:
         whom = "it" if self.tenant is None else f"a job of tenant {self.tenant}"
         ago = f"{timespan(float(self.ago))} ago" if self.ago else "now"
+        what = f"{machines(self.machines)} {'was' if self.machines == 1 else 'were'} reserved"
+        if not self.machines:
+            what = "room below a limit was set aside"
         return (
-            f"{machines(self.machines)} {'was' if self.machines == 1 else 'were'} reserved for"
-            f" {whom} for {timespan(float(self.held))} in vain, until {ago}; for"
+            f"{what} for {whom} for {timespan(float(self.held))} in vain, until {ago}; for"
             f" {timespan(float(self.seconds))} more none is"
         )
 

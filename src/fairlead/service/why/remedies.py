@@ -281,7 +281,7 @@ def _limit(trials: Trials, why: Why) -> Iterator[Change]:
     never: dict[str, dict[str, Fraction]] = {}  # all that it may hold now and these tasks
     for each in why.reasons:
         if isinstance(each, Cap):
-            needed = each.held + together * job.demand[each.resource]
+            needed = each.held + each.aside + together * job.demand[each.resource]
             limits.setdefault(each.tenant, {})[each.resource] = needed
         elif isinstance(each, OverLimit):
             limits.setdefault(each.tenant, {})[each.resource] = each.needed

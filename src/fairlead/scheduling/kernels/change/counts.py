@@ -7,11 +7,12 @@ import numpy as np
 from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.change.clocks import begin_clock, end_clock
 from fairlead.scheduling.kernels.change.grown import mark_only_room_grew
-from fairlead.scheduling.kernels.change.leases import end_lease, extend_lease, unreserve
+from fairlead.scheduling.kernels.change.leases import end_lease, extend_leases, unreserve
+from fairlead.scheduling.kernels.change.limits import use
 from fairlead.scheduling.kernels.change.task_lists import delist, enlist, unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, NEVER, NONE
 from fairlead.scheduling.kernels.room.rooms import give
 from fairlead.scheduling.kernels.search.filling import stake_all
 from fairlead.scheduling.kernels.search.levels import leads, turn_of
@@ -156,7 +157,7 @@ def update_job(s: Handle, j: int) -> None:
             end_clock(s, int64(job.tenant))
         if job.gang > 1:
             delist(s, j)
-        if job.reserved > 0:
+        if job.reserved > 0 or job.aside > 0:
             end_lease(s, j, True)
             unreserve(s, j)
     elif active:
@@ -203,67 +204,6 @@ def freshen(s: Handle, j: int) -> None:
 
 
 @inner
-def use(s: Handle, j: int, sign: int) -> None:
-    """A task of the job counts, or counts no more, against its tenants' limits."""
-    t = int64(s.job[j].tenant)
-    if not s.tenant[t].capped:
-        return
-    s.header[0].relook = 1
-    while t >= 0:
-        for r in range(s.demand.shape[1]):
-            s.used[t, r] += sign * s.demand[j, r]
-        t = int64(s.tenant[t].parent)
-    if sign < 0:
-        uncut(s, int64(s.job[j].tenant))
-
-
-@inner
-def uncut(s: Handle, t: int) -> None:
-    """Room below a tenant's limits, or those above: the jobs that these held back are fresh."""
-    top = t
-    while t >= 0:
-        for r in range(s.limit.shape[1]):
-            if s.limit[t, r] != UNLIMITED:
-                top = t
-        t = int64(s.tenant[t].parent)
-    tenant = s.tenant
-    t = top
-    while True:
-        if tenant[t].cut:
-            tenant[t].cut = 0
-            if tenant[t].root >= 0:
-                freshen_all(s, t)
-        if tenant[t].child >= 0:
-            t = int64(tenant[t].child)
-            continue
-        while t != top and tenant[t].sibling < 0:
-            t = int64(tenant[t].parent)
-        if t == top:
-            return
-        t = int64(tenant[t].sibling)
-
-
-@inner
-def freshen_all(s: Handle, t: int) -> None:
-    """All active jobs of a tenant are fresh."""
-    node = s.node
-    root = int64(s.tenant[t].root)
-    n = root
-    while True:
-        node[n].fresh = 1
-        if node[n].left >= 0:
-            n = int64(node[n].left)
-            continue
-        s.job[node[n].owner].fresh = 1
-        while n != root and node[node[n].parent].right == n:
-            n = int64(node[n].parent)
-        if n == root:
-            break
-        n = int64(node[node[n].parent].right)
-    lift_tenant(s, t)
-
-
-@inner
 def _remember(s: Handle, m: int, j: int) -> None:
     """Before a task of job j leaves machine m: nobody could be placed with room as it is, but for a
     job that spreads, whose task this was. Equal room may be other pieces: then nothing is known."""
@@ -286,7 +226,7 @@ def release(s: Handle, t: int) -> None:
     job = s.job[j]
     unlink(s, t)
     _remember(s, m, j)
-    extend_lease(s, m, task.launched)
+    extend_leases(s, j, m, task.launched)
     give(s, m, j, task.pieces)
     mark_only_room_grew(s, m)
     if s.header[0].groups > 0:

@@ -17,7 +17,13 @@ import numpy as np
 
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.clocks import restart_clock, stir
-from fairlead.scheduling.kernels.change.leases import end_lease, unreserve
+from fairlead.scheduling.kernels.change.leases import end_lease, lease, unreserve
+from fairlead.scheduling.kernels.change.limits import (
+    can_set_aside,
+    find_promised,
+    promise,
+    set_aside,
+)
 from fairlead.scheduling.kernels.change.reservations import can_reserve, reserve, reserve_again
 from fairlead.scheduling.kernels.change.takers import are_alike, find_takers
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
@@ -172,15 +178,32 @@ def _next_ripe(s: Handle) -> int:
 @inner
 def _reserve_in_line(s: Handle) -> bool:
     """Reserves machines for the first in line for whom there are some; tells whether there is one.
-    Of jobs that are alike only one is asked, and few in all: each is asked about all machines."""
+    Of jobs that are alike only one is asked, and few in all: each is asked about all machines. For
+    the first one of a tenant's that a limit holds back room below the limit is set aside."""
     w = s.header[0]
     asked = np.empty(KINDS, np.int64)
     kinds, full = 0, False
     whose = np.zeros(w.tenants, np.bool_)
     line = _line(s, True)
     takers = find_takers(s) if len(line) > 0 else line
+    held_back = np.zeros(w.tenants, np.bool_)
+    promised = np.zeros(0, np.bool_)
     for j in line:
+        t = int64(s.job[j].tenant)
         if not within_caps(s, j, at_once(s, j)):
+            first = not held_back[t] and s.tenant[t].aside < 0
+            if first and len(promised) == 0:
+                promised = find_promised(s)
+            if (
+                first
+                and can_set_aside(s, promised, j, at_once(s, j))
+                and set_aside(s, j, at_once(s, j))
+            ):
+                promise(s, promised, j)
+                lease(s, j, at_once(s, j), False)
+                restart_clock(s, t)
+                s.tenant[t].failed = NONE
+            held_back[t] = True
             continue
         known = False
         for i in range(kinds):

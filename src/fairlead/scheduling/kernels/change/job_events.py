@@ -118,7 +118,7 @@ def cap(s: Handle, t: int) -> None:
             up = int64(job.tenant)
             while up >= 0:
                 for r in range(s.used.shape[1]):
-                    s.used[up, r] += job.held * s.demand[j, r]
+                    s.used[up, r] += (job.held + job.aside) * s.demand[j, r]
                 up = int64(tenant[up].parent)
             # It may have been held back by the old limit.
         if job.used and job.active:

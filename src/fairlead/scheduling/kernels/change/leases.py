@@ -14,9 +14,10 @@ from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.change.claims import are_twins
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
+from fairlead.scheduling.kernels.change.limits import end_aside, exceeds, is_below, set_aside
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
-from fairlead.scheduling.kernels.room.permission import at_once
+from fairlead.scheduling.kernels.room.permission import at_once, cap_room, within_caps
 from fairlead.scheduling.kernels.search.levels import turn_of
 
 RESTS = 9
@@ -72,13 +73,26 @@ def lease(s: Handle, j: int, tasks: int, anew: bool) -> None:
 
 
 @inner
-def extend_lease(s: Handle, m: int, launched: int) -> None:
-    """A task that was launched then leaves machine m: what waits there comes nearer. Only those
-    that were there before are waited for: others are let in again and again."""
-    w, machine = s.header[0], s.machine[m]
-    if machine.reserved < 0 or machine.pledged:
-        return
-    job = s.job[machine.reserved]
+def extend_leases(s: Handle, j: int, m: int, launched: int) -> None:
+    """A task of the job that was launched then leaves machine m: what waits there comes nearer, and
+    what waits below a limit of its tenants. Only those that were there before are waited for:
+    others are let in again and again."""
+    machine = s.machine[m]
+    if machine.reserved >= 0 and not machine.pledged:
+        _extend_lease(s, int64(machine.reserved), launched)
+    up = int64(s.job[j].tenant)
+    while up >= 0:
+        if exceeds(s, up):
+            for t in range(s.header[0].tenants):
+                if s.tenant[t].used and s.tenant[t].aside >= 0 and is_below(s, t, up):
+                    _extend_lease(s, int64(s.tenant[t].aside), launched)
+        up = int64(s.tenant[up].parent)
+
+
+@inner
+def _extend_lease(s: Handle, j: int, launched: int) -> None:
+    """The lease of a job that waits for a task which was launched then begins anew."""
+    w, job = s.header[0], s.job[j]
     if job.lapses > 0 and launched < job.leased_from and w.now + term(s) > job.lapses:
         first = job.lapses == w.lapse
         job.lapses = w.now + term(s)
@@ -115,7 +129,7 @@ def pass_on(s: Handle, j: int) -> None:
     if job.waiting > 0 or not held or job.leased_tasks > 1 or job.likes:
         return
     heir = _heir(s, j)
-    if heir < 0:
+    if heir < 0 or not within_caps(s, heir, 1):
         return
     for m in range(w.machines):
         if s.machine[m].reserved == j and not s.machine[m].pledged:
@@ -127,6 +141,20 @@ def pass_on(s: Handle, j: int) -> None:
     job.lapses = 0
     w.heap = -1
     w.choice = NONE
+    set_aside(s, heir, 1)
+
+
+@inner
+def _holds(s: Handle, j: int) -> bool:
+    """Does a job that has a lease hold anything? Machines; or, below the limits of its tenants,
+    room that is left there already."""
+    job = s.job[j]
+    holds = job.reserved > 0 or job.aside == 0
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0:
+            holds |= 0 < cap_room(s, int64(job.tenant), r, need * job.aside) < NEVER
+    return holds
 
 
 @inner
@@ -135,6 +163,7 @@ def end_lease(s: Handle, j: int, in_vain: bool) -> None:
     w, job = s.header[0], s.job[j]
     if job.lapses == 0:
         return
+    in_vain = in_vain and _holds(s, j)
     tenant = s.tenant[job.tenant]
     rests = w.now + RESTS * (w.now - job.leased)
     if in_vain and rests > w.now:
@@ -171,9 +200,10 @@ def find_rest(s: Handle) -> None:
 
 @inner
 def unreserve(s: Handle, j: int) -> None:
-    """Nothing is reserved for the job any more; others may have the room. Pledges stay: who made
-    them ends them."""
+    """Nothing is reserved for the job any more, or set aside; others may have the room. Pledges
+    stay: who made them ends them."""
     w, job = s.header[0], s.job[j]
+    end_aside(s, j)
     for m in range(w.machines):
         if job.reserved == 0:
             break
@@ -207,7 +237,7 @@ def lapse(s: Handle) -> None:
             if job.used and 0 < job.lapses <= w.now:
                 end_lease(s, j, True)
                 job.due = 0
-                if job.reserved > 0:
+                if job.reserved > 0 or job.aside > 0:
                     unreserve(s, j)
     if w.rest <= w.now:
         for t in range(w.tenants):

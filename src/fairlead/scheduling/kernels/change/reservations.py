@@ -22,6 +22,7 @@ from fairlead.scheduling.kernels.change.claims import are_twins, is_left_out, ow
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.change.leases import end_lease, lease, unreserve
+from fairlead.scheduling.kernels.change.limits import set_aside
 from fairlead.scheduling.kernels.change.takers import find_takers
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
@@ -152,6 +153,7 @@ def reserve(s: Handle, takers: Ints, j: int) -> bool:
         if s.machine[m].reserved == j and not s.machine[m].pledged:
             s.machine[m].until = until
     lease(s, j, wanted, not job.due)
+    set_aside(s, j, wanted)
     return True
 
 

@@ -42,6 +42,7 @@ from fairlead.scheduling.kernels.memory.tables import (
 from fairlead.scheduling.transitions import HELD, MachineState
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 int64: Any = np.int64

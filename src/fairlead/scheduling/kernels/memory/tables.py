@@ -100,6 +100,7 @@ JOB = np.dtype(
         ("leased_from", np.int64),  # its lease began then
         ("lapses", np.int64),  # up to here; 0: it has no lease
         ("leased_tasks", np.int64),  # so many that start together were they for
+        ("aside", np.int64),  # for so many tasks room is set aside below its tenants' limits
         ("scale", np.float64),
         ("mu", np.float64),  # held / scale
         ("signature", np.uint64),  # its key in the trie
@@ -132,6 +133,7 @@ TENANT = in_lines(
         ("teams", np.int32),  # of the trie of its active children
         ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
         ("kept", np.int32),  # how many machines its own jobs keep the room of
+        ("aside", np.int32),  # its job for which room is set aside below limits, or NONE
         ("limit", np.float64),  # the height of what is below it above which a walk goes nowhere
         ("limited", np.int64),  # the header's `limits` then
         ("weight", np.float64),
@@ -181,7 +183,7 @@ TENANT = in_lines(
 BLANK_TENANT = np.zeros(1, TENANT)
 """A tenant without limits and without anybody below it."""
 _TENANT = ("parent", "child", "sibling", "root", "teams", "leaf", "stakes", "whole", "beyond")
-for _name in (*_TENANT, "leveled", "bounded", "known", "left", "failed"):
+for _name in (*_TENANT, "aside", "leveled", "bounded", "known", "left", "failed"):
     BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
@@ -298,7 +300,7 @@ INTS = (
     "before",  # (machines, R) the room before it grew
     "demand",  # (jobs, R)
     "limit",  # (tenants, R)
-    "used",  # (tenants, R) held by all below
+    "used",  # (tenants, R) held by all below, or set aside for them
     "need",  # (nodes, R) the least demand below
     "rank",  # (jobs, groups) advice
     "target",  # (jobs, groups) advice, in millionths

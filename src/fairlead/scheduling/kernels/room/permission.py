@@ -35,13 +35,14 @@ from fairlead.scheduling.kernels.room.spare import has_spare, is_open, is_owned
 
 
 @inner
-def cap_room(s: Handle, t: int, r: int) -> int:
-    """The largest demand of a resource that the limits of a tenant and of those above leave."""
+def cap_room(s: Handle, t: int, r: int, own: int) -> int:
+    """The largest demand of a resource that the limits of a tenant and of those above leave to who
+    has so much set aside of his own."""
     room = int64(NEVER)
     while t >= 0:
         limit = s.limit[t, r]
         if limit != UNLIMITED:
-            room = min(room, max(limit - s.used[t, r], 0))
+            room = min(room, max(limit - s.used[t, r] + own, 0))
         t = int64(s.tenant[t].parent)
     return room
 
@@ -54,7 +55,7 @@ def within_caps(s: Handle, j: int, tasks: int) -> bool:
         return True
     for r in range(s.demand.shape[1]):
         need = s.demand[j, r]
-        if need > 0 and tasks * need > cap_room(s, t, r):
+        if need > 0 and tasks * need > cap_room(s, t, r, need * s.job[j].aside):
             s.tenant[t].cut = 1
             return False
     return True

@@ -114,9 +114,15 @@ def holds(s: Handle, n: int, m: int) -> bool:
 
 @inner
 def is_held_back(s: Handle, n: int, t: int) -> bool:
-    """Do the limits of a tenant keep all below a node from being placed?"""
+    """Do the limits of a tenant keep all below a node from being placed? Room that is set aside for
+    a job of the tenant is there for that one alone, which may be below the node."""
+    k = int64(s.tenant[t].aside)
+    if k >= 0:
+        inside = s.node[n].left >= 0
+        k = k if within_caps(s, k, at_once(s, k)) and (inside or s.node[n].owner == k) else NONE
     for r in range(s.need.shape[1]):
-        if s.need[n, r] > 0 and s.need[n, r] > cap_room(s, t, r):
+        own = s.demand[k, r] * s.job[k].aside if k >= 0 else int64(0)
+        if s.need[n, r] > 0 and s.need[n, r] > cap_room(s, t, r, own):
             return True
     return False
 
