@@ -129,7 +129,7 @@ def can_set_aside(s: Handle, promised: Bools, j: int, tasks: int) -> bool:
             limit, need = s.limit[t, r], tasks * s.demand[j, r]
             if limit == UNLIMITED or need == 0 or s.used[t, r] + need <= limit:
                 continue
-            promised[t] |= _would_have_less(s, j, tasks, t)
+            promised[t] = promised[t] or _would_have_less(s, j, tasks, t)
             if promised[t]:
                 return False
         t = int64(s.tenant[t].parent)
