@@ -64,18 +64,16 @@ def give_up(world: World, job: int, in_vain: bool) -> None:
 
 
 def _holds(world: World, seq: int) -> bool:
-    """Does a job with a lease hold machines, or room that its caps leave already?"""
+    """Does a job with a lease hold machines, or room that a cap leaves already?"""
     job = world.jobs[seq]
     if seq not in world.aside or seq in world.reserved or seq in world.kept:
         return True
-    left: dict[int, Fraction] = {}
-    for tenant in world.ancestors(job):
-        for r, measure in enumerate(world.measures):
-            if measure.name in tenant.limit and job.demand[r] > 0:
-                beside = _taken(world, tenant, r, job) * measure.unit
-                room = max(tenant.limit[measure.name] - beside, Fraction(0))
-                left[r] = min(left.get(r, room), room)
-    return any(room > 0 for room in left.values())
+    return any(
+        _taken(world, tenant, r, job) * measure.unit < tenant.limit[measure.name]
+        for tenant in world.ancestors(job)
+        for r, measure in enumerate(world.measures)
+        if measure.name in tenant.limit and job.demand[r] > 0
+    )
 
 
 def lease(world: World, job: int, anew: bool) -> None:

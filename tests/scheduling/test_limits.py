@@ -125,12 +125,13 @@ def test_why_says_for_whom_room_is_set_aside() -> None:
     four, three = Fraction(4), Fraction(3)
     assert cap_of(core, "more") == Cap("a", "cpu", three, four, four, ("large",))
     assert str(cap_of(core, "more")) == (
-        "tenant a holds 3 cpu of the 4 that it may hold, and 4 are set aside for large"
+        "tenant a holds 3 cpu of the 4 that it may hold; the first 4 that are free are set aside"
+        " for large"
     )
     own = cap_of(core, "large")
     assert own == Cap("a", "cpu", three, four, own=Term(Fraction(60), Fraction(FOR, SECOND)))
     assert str(own) == (
-        "tenant a holds 3 cpu of the 4 that it may hold; what they leave is set aside for this one,"
+        "tenant a holds 3 cpu of the 4 that it may hold; room below it is set aside for this one,"
         " for 60 s already, and 10 min more if no task ends there"
     )
 
@@ -159,6 +160,22 @@ def test_where_no_room_was_left_nothing_was_held_in_vain() -> None:
     at(core, 2 * AFTER + FOR)
     assert not at(core, 2 * AFTER + FOR, ("small", 0))
     assert cap_of(core, "more").whom == ("large",)
+
+
+def test_room_below_a_limit_above_is_held_in_vain_where_the_own_limit_is_full() -> None:
+    """Whoever waits for its own endless tasks does not hold the room of all for ever."""
+    core = core_of(
+        limited("top", 8),
+        TenantChanged(0, Tenant("a", parent="top")),
+        limited("b", 4, "top"),
+        job("endless", 4, tenant="b"),
+    )
+    core.apply(job("large", 4, tenant="b"))
+    at(core, AFTER)
+    core.apply(JobSubmitted(AFTER, Job("more", {"cpu": 1}, tenant="a")))
+    assert not at(core, AFTER)
+    assert at(core, AFTER + FOR) == {"more"}
+    assert any(isinstance(each, Resting) for each in core.why("large").reasons)
 
 
 def test_what_ends_below_the_limit_begins_the_lease_anew() -> None:

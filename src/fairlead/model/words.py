@@ -76,6 +76,17 @@ def tally(count: int, word: str) -> str:
     return f"{count:,} {plural(word, count)}"
 
 
+def machines(count: int) -> str:
+    """`1 machine`, `2 machines`."""
+    return f"{count} machine" if count == 1 else f"{count} machines"
+
+
+def verb(count: int, many: str) -> str:
+    """The verb as it goes with so many."""
+    one = {"are": "is", "have": "has", "satisfy": "satisfies", "run": "runs"}
+    return one[many] if count == 1 else many
+
+
 def listing(items: Iterable[str], most: int | None = None, last: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`; past `most` items the rest is counted: `a, b and 7 more`."""
     shown = list(items)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from fairlead.model import shares
 from fairlead.model.report import gang_words, limit_words, readable
-from fairlead.model.words import timespan
+from fairlead.model.words import listing, machines, timespan, verb
 
 NAMED = 3
 """How many jobs a sentence names; the others are counted."""
@@ -165,11 +165,10 @@ class Cap:
         held, limit, aside = readable(self.held, self.limit, self.aside)
         said = f"tenant {self.tenant} holds {held} {self.resource} of the {limit} that it may hold"
         if self.whom:
-            rest = len(self.whom) - NAMED
-            others = f" and {rest} more jobs" if rest > 0 else ""
-            said += f", and {aside} are set aside for {', '.join(self.whom[:NAMED])}{others}"
+            whom = listing(self.whom, NAMED)
+            said += f"; the first {aside} that are free are set aside for {whom}"
         if self.own is not None:
-            said += f"; what they leave is set aside for this one, {self.own}"
+            said += f"; room below it is set aside for this one, {self.own}"
         return said
 
 
@@ -395,16 +394,6 @@ def never_runs(reasons: Sequence[Reason]) -> str:
     """All that keeps a job from ever running, in one sentence."""
     begin, *others = map(str, reasons)
     return "; and ".join((begin, *(each.removeprefix(f"{NEVER} ") for each in others)))
-
-
-def machines(count: int) -> str:
-    return f"{count} machine" if count == 1 else f"{count} machines"
-
-
-def verb(count: int, many: str) -> str:
-    """The verb as it goes with so many."""
-    one = {"are": "is", "have": "has", "satisfy": "satisfies", "run": "runs"}
-    return one[many] if count == 1 else many
 
 
 def _too_little(lacking: Counts) -> str:

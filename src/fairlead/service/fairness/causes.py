@@ -11,11 +11,12 @@ import numpy as np
 
 from fairlead.model.names import compress
 from fairlead.model.values import FrozenMap
+from fairlead.model.words import machines, verb
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.machine_room import could_run
 from fairlead.scheduling.reading.present import Tasks, by_owner, tenants_of
 from fairlead.scheduling.why import values as waiting
-from fairlead.scheduling.why.values import Why, machines, verb
+from fairlead.scheduling.why.values import Why
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 DisplayName = Callable[[str], str]

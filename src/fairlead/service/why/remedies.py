@@ -15,7 +15,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import write_amount
 from fairlead.model.values import FrozenMap
-from fairlead.model.words import amount
+from fairlead.model.words import amount, machines
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import (
     Event,
@@ -27,7 +27,7 @@ from fairlead.scheduling.events import (
 from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
 from fairlead.scheduling.reading.present import Machines
-from fairlead.scheduling.why.values import Cap, OverLimit, Why, machines
+from fairlead.scheduling.why.values import Cap, OverLimit, Why
 from fairlead.service.fairness.causes import DisplayName
 from fairlead.service.why.fewest_ends import Ends, differing, fewest_ends
 from fairlead.service.why.trial import Trials

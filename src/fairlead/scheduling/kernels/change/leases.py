@@ -16,8 +16,8 @@ from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.change.limits import end_aside, exceeds, is_below, set_aside
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
-from fairlead.scheduling.kernels.room.permission import at_once, cap_room, within_caps
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
+from fairlead.scheduling.kernels.room.permission import at_once, within_caps
 from fairlead.scheduling.kernels.search.levels import turn_of
 
 RESTS = 9
@@ -146,14 +146,17 @@ def pass_on(s: Handle, j: int) -> None:
 
 @inner
 def _holds(s: Handle, j: int) -> bool:
-    """Does a job that has a lease hold anything? Machines; or, below the limits of its tenants,
-    room that is left there already."""
+    """Does a job that has a lease hold anything? Machines; or, below a limit of its tenants, room
+    that is left there already: others there could have it also where its own limit has none."""
     job = s.job[j]
     holds = job.reserved > 0 or job.aside == 0
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0:
-            holds |= 0 < cap_room(s, int64(job.tenant), r, need * job.aside) < NEVER
+    t = int64(job.tenant)
+    while t >= 0:
+        for r in range(s.demand.shape[1]):
+            limit, need = s.limit[t, r], s.demand[j, r]
+            if limit != UNLIMITED and need > 0:
+                holds |= s.used[t, r] - need * job.aside < limit
+        t = int64(s.tenant[t].parent)
     return holds
 
 
