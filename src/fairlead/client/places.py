@@ -184,19 +184,24 @@ def _of(error: InputError) -> tuple[str, str]:
     return mistake.what, mistake.right
 
 
+def _unread(path: Path, error: OSError | UnicodeDecodeError) -> InputError:
+    """Why a file that is there was not read."""
+    if isinstance(error, OSError):
+        return InputError(f"{path} cannot be read: {error.strerror or error}")
+    return InputError(
+        f"{path} is not UTF-8: byte {error.start + 1} of it cannot be decoded",
+        "save it as UTF-8, or name another file",
+    )
+
+
 def _line(path: Path) -> str | None:
     """The one line of a small file; None if it is not there, or not for us."""
     try:
         return path.read_text(encoding="utf-8").strip() or None
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8: byte {error.start + 1} of it cannot be decoded",
-            "save it as UTF-8, or name another file",
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unread(path, error) from error
 
 
 def _config(path: Path, *, named: bool) -> dict[str, str]:
@@ -210,13 +215,8 @@ def _config(path: Path, *, named: bool) -> dict[str, str]:
         raise InputError(
             f"FAIRLEAD_CONFIG is {path}, and there is no such file", "name one, or unset it"
         ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8: byte {error.start + 1} of it cannot be decoded",
-            "save it as UTF-8, or name another file",
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unread(path, error) from error
     from fairlead.model.nodes import Source, documents, is_null
 
     mistakes = Mistakes()

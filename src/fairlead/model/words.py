@@ -78,7 +78,7 @@ def tally(count: int, word: str) -> str:
 
 def machines(count: int) -> str:
     """`1 machine`, `2 machines`."""
-    return f"{count} machine" if count == 1 else f"{count} machines"
+    return f"{count} {plural('machine', count)}"
 
 
 def verb(count: int, many: str) -> str:

@@ -80,7 +80,7 @@ def test_what_is_over_has_nothing_more_to_say(bed: LocalBed, ear: Ear) -> None:
     engine = listening(bed, ear)
     engine.launch([bed.assignment(A, Doing.WELL)])
     over = told(bed, engine, ear, ended(A))
-    time.sleep(2 * supervisor.SHORT)
+    time.sleep(2 * supervisor.SHORT)  # by then its start would have been said
     assert list(engine.poll()) == over
 
 
@@ -298,7 +298,7 @@ def test_it_sleeps_while_nothing_comes() -> None:
         assert watch._thread.ident is not None  # noqa: SLF001
         clock = time.pthread_getcpuclockid(watch._thread.ident)  # noqa: SLF001
         before = time.clock_gettime(clock)
-        time.sleep(0.5)
+        time.sleep(0.5)  # in which one that spins takes all of it
         assert time.clock_gettime(clock) - before < 0.1
 
 

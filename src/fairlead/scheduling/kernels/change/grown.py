@@ -29,3 +29,14 @@ def mark_only_room_grew(s: Handle, m: int) -> None:
     machine.dirty = 1
     s.dirty[w.dirty] = m
     w.dirty += 1
+
+
+@inner
+def search_anew(s: Handle) -> None:
+    """What a decision on its way found for a machine holds no more: others may come there now, and
+    a gang that did not fit may fit."""
+    w = s.header[0]
+    if w.deciding:
+        w.heap = -1
+        w.choice = NONE
+        w.decided += 1

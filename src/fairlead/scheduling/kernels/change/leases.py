@@ -13,7 +13,7 @@ from __future__ import annotations
 from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.change.claims import are_twins
 from fairlead.scheduling.kernels.change.clocks import stir
-from fairlead.scheduling.kernels.change.grown import mark_room_grew
+from fairlead.scheduling.kernels.change.grown import mark_room_grew, search_anew
 from fairlead.scheduling.kernels.change.limits import end_aside, exceeds, is_below, set_aside
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
@@ -223,11 +223,7 @@ def unreserve(s: Handle, j: int) -> None:
     job.kept = 0
     stir(s)
     w.relook = 1
-    if w.deciding:
-        # What was found for a machine holds no more: others may come there now.
-        w.heap = -1
-        w.choice = NONE
-        w.decided += 1  # a gang that did not fit may fit now
+    search_anew(s)
 
 
 @inner

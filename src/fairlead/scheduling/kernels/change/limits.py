@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.compiling import inner
+from fairlead.scheduling.kernels.change.grown import search_anew
 from fairlead.scheduling.kernels.memory.state import Bools, Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import common, height, level_with
@@ -170,14 +171,10 @@ def set_aside(s: Handle, j: int, tasks: int) -> bool:
 @inner
 def end_aside(s: Handle, j: int) -> None:
     """Nothing is set aside for the job any more."""
-    w, tasks = s.header[0], int64(s.job[j].aside)
+    tasks = int64(s.job[j].aside)
     if tasks == 0:
         return
     s.job[j].aside = 0
     s.tenant[s.job[j].tenant].aside = NONE
     use(s, j, -tasks)
-    if w.deciding:
-        # Who was held back may come now, wherever.
-        w.heap = -1
-        w.choice = NONE
-        w.decided += 1
+    search_anew(s)

@@ -235,7 +235,7 @@ class State:
         self.header[0]["groups"] = groups
         self._renew()
 
-    def set_term(self, term: int, holders: npt.NDArray[np.bool_]) -> None:
+    def set_term(self, term: int, holders: Bools) -> None:
         """From now on the machines in these slots (machines,), and no others, satisfy the term."""
         word, bit = term // 64, np.uint64(1) << np.uint64(term % 64)
         column = self.satisfies[: len(holders), word]
@@ -289,7 +289,7 @@ class State:
             self._set_rows(row, np.unpackbits(bits, axis=1, bitorder="little").T == 1)
             row += WORD
 
-    def _set_rows(self, row: int, there: npt.NDArray[np.bool_]) -> None:
+    def _set_rows(self, row: int, there: Bools) -> None:
         """From this row on, the sets with these machines (sets, machines), and no others."""
         blocks, wide = len(self.sets), BLOCK * WORD
         bits = np.zeros((len(there), blocks * wide), np.bool_)
