@@ -66,9 +66,11 @@ def _starts_again(s: Handle, k: int, j: int, more: int, then: float) -> bool:
 def is_left_out(
     s: Handle, takers: Ints, j: int, m: int, wanted: int, more: int, then: float
 ) -> bool:
-    """Has nobody of a higher level a task on the machine that is too small to make room alone? Of a
-    single task its own make room for the next; a gang's do only together. `more`: so many tasks its
-    tenant would hold besides, with those for which machines are reserved."""
+    """Is the machine left out when machines are reserved for the job, as no task there keeps it out
+    that is of somebody who has more, and too small to make room alone? For a job of single tasks
+    its own make room for the next; a gang's do only together. `wanted`: so many tasks start
+    together; `more`: so many its tenant would hold besides, with those for which machines are
+    reserved; `then`: as of `_starts_again`."""
     machine = s.machine[m]
     only = wanted == 1 and own_tasks(s, j, m) == machine.tasks
     if only or not s.header[0].filling:

@@ -62,6 +62,7 @@ def _enter(s: Handle, j: int) -> None:
 
 @inner
 def _leave(s: Handle, j: int) -> None:
+    """The leaf of a job that is active no more goes."""
     job = s.job[j]
     tenant = s.tenant[job.tenant]
     tenant.root = remove(s, tenant.root, job.leaf)

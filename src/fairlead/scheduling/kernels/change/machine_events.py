@@ -162,6 +162,7 @@ def stop(s: Handle, t: int) -> None:
 
 @kernel
 def start(s: Handle, t: int) -> None:
+    """A task that was launched runs."""
     task = s.task[t]
     task.state = RUNNING
     record(s, STARTED, s.job[task.job].seq)

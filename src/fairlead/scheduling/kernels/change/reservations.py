@@ -6,10 +6,11 @@ would only take its own place again), then those where least is missing. Until i
 of them, or its lease ends (`leases`), others have there what is free beyond the tasks that are
 counted on (`spare`), and tasks that end before it can start are placed there, too.
 
-Only what has more and is smaller keeps it out (`claims`): where a task ends whose place somebody of
-no higher level takes, it is that one's to start again, and where its end makes room alone, that
-goes to whoever has the least level. A core of an older version did none of this (see
-docs/decisions/0311-reservations-are-for-who-has-less.md and 0313-room-for-gangs.md).
+A machine is reserved only where the job would be kept out without (`claims.is_left_out`): where a
+task of somebody runs who has more, and its end alone makes too little room. For where a task ends
+whose place somebody of no higher level takes, it is that one's to start again, and where its end
+makes room alone, that goes to whoever has the least level. A core of an older version did none of
+this (see docs/decisions/0311-reservations-are-for-who-has-less.md and 0313-room-for-gangs.md).
 """
 
 from __future__ import annotations

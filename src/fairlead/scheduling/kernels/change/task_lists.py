@@ -72,6 +72,7 @@ def queue(s: Handle, t: int) -> None:
 
 @inner
 def free_task(s: Handle, t: int) -> None:
+    """The slot of task t may be used again."""
     s.task[t].state = FREE
     s.task[t].machine_next = s.header[0].free_task
     s.header[0].free_task = t

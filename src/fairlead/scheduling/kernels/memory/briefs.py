@@ -33,6 +33,7 @@ def part_of(amount: int) -> np.uint64:
 
 @inner
 def brief_of(amounts: Any, row: int) -> np.uint64:
+    """The brief of the amounts in a row, of the first resources."""
     word = np.uint64(0)
     for r in range(min(amounts.shape[1], BRIEF)):
         word |= part_of(amounts[row, r]) << (BITS * np.uint64(r))
@@ -41,6 +42,7 @@ def brief_of(amounts: Any, row: int) -> np.uint64:
 
 @kernel
 def briefs_of(amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """The briefs of all rows."""
     words = np.empty(len(amounts), np.uint64)
     for row in range(len(amounts)):
         words[row] = brief_of(amounts, row)

@@ -41,7 +41,7 @@ HEADER = np.dtype(
         ("alarms", np.int64),
         ("fell", np.int64),  # some level fell since the heap was made
         ("fifo", np.int64),  # all levels are 0
-        ("filling", np.int64),  # tenants are filled (Options)
+        ("filling", np.int64),  # tenants are filled (Options); 0: as an older version
         ("leveled", np.int64),  # how often levels of tenants' jobs changed, ever
         ("limits", np.int64),  # how often walks had another bound, ever
         ("reserve_after", np.int64),  # NEVER: off

@@ -76,7 +76,7 @@ JOB = np.dtype(
         ("reserved", np.int32),  # how many machines are reserved for it
         ("whole", np.int32),  # its stakes: all that it holds
         ("beyond", np.int32),  # and what it holds beyond its first tasks
-        ("kept", np.int32),  # of these, whose room it keeps
+        ("kept", np.int32),  # of those reserved, whose room it keeps
         ("gang_next", np.int32),  # in the list of active gangs
         ("gang_before", np.int32),
         ("seq", np.int64),
@@ -134,7 +134,7 @@ TENANT = in_lines(
         ("leaf", np.int32),  # its node in its parent's, or in that of all without a parent
         ("kept", np.int32),  # how many machines its own jobs keep the room of
         ("aside", np.int32),  # its job for which room is set aside below limits, or NONE
-        ("limit", np.float64),  # the height of what is below it above which a walk goes nowhere
+        ("limit", np.float64),  # the height below it above which a walk goes nowhere: no cap
         ("limited", np.int64),  # the header's `limits` then
         ("weight", np.float64),
         ("idle", np.float64),  # the share of what is held and not moving

@@ -44,12 +44,14 @@ def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
 
 @inner
 def multiply(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
+    """The product of two long numbers that are not below 0."""
     product, low = times(a, b)
     return plus(product, low + (a * b_low + a_low * b))
 
 
 @inner
 def divide(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
+    """The quotient of two long numbers."""
     first = a / b
     product, low = times(first, b)
     return plus(first, (((a - product) - low) + a_low - first * b_low) / b)

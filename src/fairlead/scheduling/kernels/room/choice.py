@@ -29,8 +29,9 @@ from fairlead.scheduling.kernels.room.rules import better, slack
 FEW = 64
 """So many machines are scored before it is asked which have the least room."""
 TRIFLE = 1 - 1e-9
+"""Times this a number is certainly less, however it was rounded."""
 ALONE = 2
-"""Of `sorted`: only the best was looked for."""
+"""Of `sorted`: only the best was looked for. (`tables.ALONE` is of `usable`.)"""
 
 
 @inner
@@ -42,12 +43,14 @@ def _before(s: Handle, rule: Any, j: int, a: int, b: int) -> bool:
 
 @inner
 def _swap(s: Handle, a: int, b: int) -> None:
+    """Two candidates change places."""
     s.fits[a], s.fits[b] = s.fits[b], s.fits[a]
     s.score[a], s.score[b] = s.score[b], s.score[a]
 
 
 @inner
 def _sink(s: Handle, rule: Any, j: int, at: int, size: int) -> None:
+    """A candidate goes down the heap to where it belongs."""
     while True:
         least = at
         for child in (2 * at + 1, 2 * at + 2):

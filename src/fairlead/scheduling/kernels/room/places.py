@@ -40,11 +40,13 @@ def grade(amount: int) -> int:
 
 @small
 def least_of(grade: int) -> float:
+    """The least amount of a grade, which is above 0."""
     return np.int64((grade + 4091) << 50).view(np.float64)
 
 
 @small
 def lowest(bits: np.uint64) -> int:
+    """The place of the lowest bit that is set."""
     return trailing_zeros(bits)
 
 

@@ -63,7 +63,8 @@ Invariants (`state.search_invariants` checks them all, from the held tasks alone
 4. While a decision lasts, room shrinks and levels rise. So what was left out stays out, and a bound
    stays one. Where a level falls, a trie changes its shape, or other room grows, the search begins
    anew (the heap is lost).
-5. A machine that is in no list, and not fresh, was refused by all that wait: `known_useless`.
+5. A machine whose room did not grow was refused by all that wait but those that are fresh; so was
+   one that has no more of it than it had then (`known_useless`).
 
 Turned down: decisions 0071 (tries), 0152 (best first), 0169 (sets), 0178 (the list), 0192 (more).
 """

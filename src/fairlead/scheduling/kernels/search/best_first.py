@@ -88,6 +88,7 @@ def _put_in(s: Handle, key: float, n: int, t: int, witness: int) -> None:
 
 @inner
 def _pop(s: Handle) -> None:
+    """The first in the heap goes."""
     w = s.header[0]
     w.heap -= 1
     last = s.front[w.heap]

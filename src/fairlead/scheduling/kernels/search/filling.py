@@ -123,6 +123,7 @@ def counted(
 
 @inner
 def _lesser(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    """The lesser of two long numbers."""
     return a if a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]) else b
 
 
@@ -161,6 +162,7 @@ def _put(
 
 @small
 def _filled_at_all(s: Handle) -> bool:
+    """Are tenants filled here? By fifo, and by an older version, none is."""
     w = s.header[0]
     return bool(w.filling and not w.fifo)
 

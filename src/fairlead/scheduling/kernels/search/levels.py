@@ -171,6 +171,7 @@ def rise_exactly(s: Handle, t: int, high: float, low: float) -> tuple[float, flo
 
 @kernel
 def levels_of(s: Handle, jobs: Ints) -> Floats:
+    """The levels of these jobs, which are active."""
     found = np.empty(len(jobs), np.float64)
     for i in range(len(jobs)):
         found[i] = level(s, jobs[i])

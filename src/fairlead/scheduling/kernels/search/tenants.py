@@ -109,6 +109,7 @@ def lift_tenant(s: Handle, t: int) -> None:
 
 @inner
 def _lift_one(s: Handle, t: int) -> None:
+    """As `lift_tenant`, of one tenant alone."""
     tenant = s.tenant[t]
     if tenant.root < 0 and tenant.teams < 0:
         if tenant.leaf >= 0:

@@ -41,6 +41,7 @@ def new_node(s: Handle) -> int:
 
 @inner
 def free_node(s: Handle, n: int) -> None:
+    """Gives a node back that stands nowhere."""
     s.node[n].left = s.header[0].free_node
     s.header[0].free_node = n
 
@@ -58,6 +59,7 @@ def _adopt(s: Handle, parent: int, n: int, right: bool) -> None:
 
 @inner
 def _right(signature: np.uint64, bit: int) -> bool:
+    """Is this bit of a signature set, so that its leaf is to the right?"""
     return (signature >> (TOP - np.uint64(bit))) & ONE != np.uint64(0)
 
 
