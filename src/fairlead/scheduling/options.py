@@ -23,7 +23,7 @@ CHOSEN = ("reserve_after", "reserve_for", "preempt_after", "whole")
 class Options:
     """Times are in microseconds; None: off.
 
-    `reserve_after`: a job that has been first in line for so long gets machines reserved.
+    `reserve_after`: for the jobs of a tenant that has waited for so long machines are reserved.
     `reserve_for`: for so long at least machines are held for one job; 0: ten times
     `reserve_after`. Nobody chooses None: so it is where an older version decided, which held whole
     machines, without an end.
