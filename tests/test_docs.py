@@ -61,6 +61,11 @@ def in_reference(pattern: str) -> bool:
     return any(re.search(pattern, text, re.MULTILINE) for text in reference())
 
 
+def missing(what: str, page: str = "") -> str:
+    """What to do where the reference has nothing on this."""
+    return f"write {what} into {f'docs/reference/{page}' if page else 'a page of docs/reference'}"
+
+
 def without_blocks(text: str) -> str:
     """The prose: what is in fenced blocks is not for the reader of links."""
     return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -201,7 +206,7 @@ def test_every_example_is_shown_somewhere() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_in_the_reference(command: str) -> None:
-    assert in_reference(rf"fairlead {command}\b")
+    assert in_reference(rf"fairlead {command}\b"), missing(f"`fairlead {command}`", "cli.md")
 
 
 def options() -> Iterator[tuple[str, str]]:
@@ -214,25 +219,27 @@ def options() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("command", "option"), [*options()])
 def test_every_option_is_in_the_reference(command: str, option: str) -> None:
-    assert in_reference(rf"{option}\b"), f"fairlead {command} {option}"
+    assert in_reference(rf"{option}\b"), missing(f"{option} of `fairlead {command}`", "cli.md")
 
 
 @pytest.mark.parametrize("name", [*policy_names(), *mechanism_names()])
 def test_every_policy_and_mechanism_is_in_the_reference(name: str) -> None:
-    assert in_reference(rf"`{re.escape(name)}[`(]")
+    assert in_reference(rf"`{re.escape(name)}[`(]"), missing(f"`{name}`", "policies.md")
 
 
 @pytest.mark.parametrize("name", placement_names())
 def test_every_placement_rule_is_in_the_reference(name: str) -> None:
-    assert in_reference(rf"^\| `{re.escape(name)}` \|")
+    there = in_reference(rf"^\| `{re.escape(name)}` \|")
+    assert there, missing(f"a row for `{name}`", "placement.md")
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_has_its_contract_and_its_section(name: str) -> None:
     # One that launches nothing promises what it sees (tests/service/loop/test_adopting.py).
     contract = "test_observe.py" if ENGINES[name].modes else "test_contract.py"
-    assert (ROOT / "tests" / "engines" / name / contract).is_file()
-    assert in_reference(rf"(?i)^#+ .*\b{name}\b")
+    suite = f"tests/engines/{name}/{contract}"
+    assert (ROOT / suite).is_file(), f"try what the engine promises: write {suite}"
+    assert in_reference(rf"(?i)^#+ .*\b{name}\b"), missing(f"a section on {name}", "engines.md")
 
 
 @pytest.mark.parametrize(
@@ -240,17 +247,17 @@ def test_every_engine_has_its_contract_and_its_section(name: str) -> None:
     sorted({field.name for kind in INPUT for field in dataclasses.fields(kind)}),
 )
 def test_every_field_of_the_input_is_in_the_reference(field: str) -> None:
-    assert in_reference(rf"`{field}:?`")
+    assert in_reference(rf"`{field}:?`"), missing(f"the field `{field}`", "input.md")
 
 
 @pytest.mark.parametrize("name", fairlead.__all__)
 def test_every_public_name_is_in_the_reference(name: str) -> None:
-    assert in_reference(rf"\b{name}\b")
+    assert in_reference(rf"\b{name}\b"), missing(name, "python.md")
 
 
 @pytest.mark.parametrize("code", Exit, ids=lambda code: code.name)
 def test_every_exit_code_is_in_the_reference(code: Exit) -> None:
-    assert in_reference(rf"\b{code.value}\b")
+    assert in_reference(rf"\b{code.value}\b"), missing(f"exit code {code.value}", "cli.md")
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -260,13 +267,14 @@ def test_every_environment_variable_is_documented() -> None:
         for source in SOURCES
         for found in VARIABLE.finditer(source.read_text(encoding="utf-8"))
     }
-    assert sorted(name for name in read if name not in texts) == []
+    assert sorted(name for name in read if name not in texts) == [], missing("what they are for")
 
 
 def test_every_schema_is_in_the_reference() -> None:
     files = [path.stem.rpartition("-") for path in (ROOT / "src").rglob("schemas/*.json")]
     names = [f"fairlead.{name}/{version}" for name, _, version in files]
-    assert sorted(name for name in names if not in_reference(re.escape(name))) == []
+    untold = sorted(name for name in names if not in_reference(re.escape(name)))
+    assert untold == [], missing("the names of these schemas")
 
 
 def test_decisions_are_numbered_once_and_named() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.__main__ import THREADS
 from fairlead.cli.commands import allocate as allocate_command
-from fairlead.cli.main import COMMANDS, Exit, main
+from fairlead.cli.main import COMMANDS, FILES, Exit, main
 from fairlead.model.errors import CertificateError, SolverError
 from fairlead.version import __version__
 from tests.surroundings import without_service
@@ -46,6 +46,13 @@ def test_help_lists_every_command(words: list[str], capsys: pytest.CaptureFixtur
     assert main(words) == Exit.OK
     out = capsys.readouterr().out
     assert all(f"\n  {command} " in out for command in COMMANDS)
+
+
+def test_every_file_is_a_command_or_a_part_of_one() -> None:
+    known = {FILES.get(command, command) for command in COMMANDS}
+    files = {path.stem for path in Path(allocate_command.__file__).parent.glob("[!_]*.py")}
+    strange = {name for name in files - known if name.partition("_")[0] not in known}
+    assert strange == set(), "name each command in SHARING or SERVICE of src/fairlead/cli/main.py"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

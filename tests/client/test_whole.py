@@ -75,7 +75,9 @@ NOT_FOR_CLIENTS |= {
 
 
 def test_the_client_reaches_every_route() -> None:
-    assert {route.name for route in ROUTES} - NOT_FOR_CLIENTS == set(ASKED)
+    assert {route.name for route in ROUTES} - NOT_FOR_CLIENTS == set(ASKED), (
+        "each has a method of src/fairlead/client/client.py, and a line in ASKED that calls it"
+    )
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.name in ASKED])
@@ -95,14 +97,14 @@ def test_a_method_asks_as_its_route_says(route: Route) -> None:
 
 @pytest.mark.parametrize("name", fairlead.client.__all__)
 def test_every_public_name_is_in_the_reference(name: str) -> None:
-    assert re.search(rf"`{name}\b", PAGE)
+    assert re.search(rf"`{name}\b", PAGE), f"name {name} in docs/reference/python.md"
 
 
 @pytest.mark.parametrize(
     "name", [name for name, _ in inspect.getmembers(Client, callable) if not name.startswith("_")]
 )
 def test_every_method_is_in_the_reference(name: str) -> None:
-    assert re.search(rf"`{name}\(", PAGE)
+    assert re.search(rf"`{name}\(", PAGE), f"write {name}() into docs/reference/python.md"
 
 
 @pytest.mark.parametrize(

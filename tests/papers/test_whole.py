@@ -18,4 +18,5 @@ EXAMPLES = "".join(
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_numbers_from_its_paper(name: str) -> None:
-    assert re.search(rf'"{re.escape(name)}["(]', EXAMPLES)
+    there = re.search(rf'"{re.escape(name)}["(]', EXAMPLES)
+    assert there, f"write numbers that a paper prints of {name} into a test of tests/papers"

@@ -15,6 +15,7 @@ from fairlead.model.machine import Cluster
 from fairlead.model.shares import Level
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.rules.registry import POLICIES as BUILT_IN
 from tests.reference import filling as reference
 from tests.reference.filling import Looks, Shares, exact_shares
 from tests.reference.instances import Instance, Kind, instance, instances
@@ -24,6 +25,12 @@ from tests.sharing.exactly import Exact, exact_tasks, exactly
 from tests.tolerances import SHOWN
 
 PER_POLICY = 6  # instances, times --cases
+
+
+def test_the_reference_knows_every_policy() -> None:
+    assert {name.partition("(")[0] for name in POLICIES} == {*BUILT_IN}, (
+        "write each scale once more into tests/reference, and name it in policies.py there"
+    )
 
 
 def drawn(name: str, known: Known, number: int) -> Iterator[tuple[int, Instance]]:

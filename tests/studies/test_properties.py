@@ -153,7 +153,9 @@ def test_the_search_finds_what_is_planted(tmp_path: Path, name: str, row: str) -
 
 def test_the_columns_are_every_policy_and_mechanism() -> None:
     names = {column.partition("(")[0] for column in COLUMNS}
-    assert names == {*POLICIES, *MECHANISMS}
+    assert names == {*POLICIES, *MECHANISMS}, (
+        "each has its column: COLUMNS in src/fairlead/studies/properties/rows.py"
+    )
     assert len(set(COLUMNS)) == len(COLUMNS)
 
 

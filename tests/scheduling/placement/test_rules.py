@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -28,6 +29,7 @@ from fairlead.scheduling.events import (
     TaskFinished,
 )
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.placement import registry
 from fairlead.scheduling.placement.registry import DEFAULT, placement_names
 from fairlead.scheduling.state.ids import Unit
 from tests.reference.online_scores import SCORES
@@ -45,8 +47,19 @@ UNITS = (Unit("cpu", Fraction(1, 2)), Unit("memory"), Unit("gpu"))
 
 
 def test_every_rule_has_its_score_once_more_and_is_drawn() -> None:
-    assert {*SCORES} == {*RULES}
-    assert {*RULES} - {*PLACEMENTS} == NOT_IN_LIVES
+    assert {*SCORES} == {*RULES}, (
+        "write each rule's score once more into tests/reference/online_scores.py"
+    )
+    assert {*RULES} - {*PLACEMENTS} == NOT_IN_LIVES, (
+        "name each rule in PLACEMENTS of tests/vopr/plan.py, or here with the reason why not"
+    )
+
+
+def test_every_page_is_a_rule_that_can_be_chosen() -> None:
+    pages = {path.stem for path in Path(registry.__file__).parent.glob("*.py")}
+    assert pages - {"__init__", "registry"} == {*registry.BUILT_IN.values()}, (
+        "name each page in BUILT_IN of src/fairlead/scheduling/placement/registry.py"
+    )
 
 
 @dataclass

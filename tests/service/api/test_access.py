@@ -45,7 +45,7 @@ BODIES: dict[str, object] = {
     "make_token": {"name": "fresh", "role": "viewer"},
     "sign_in": {"token": "fl_root_wrong"},
 }
-"""A route with a body that is not here fails its tests."""
+"""Of each route with a body one that it takes."""
 
 OWNERS = ("root", "research", "vision")
 """Who may act on what is vision's: its own token, that of the tenant above, and an admin's."""
@@ -92,7 +92,15 @@ def prepare(stage: Stage, route: Route) -> None:
 
 
 def test_every_route_has_its_handler() -> None:
-    assert sorted(HANDLERS) == sorted(route.name for route in ROUTES)
+    assert sorted(HANDLERS) == sorted(route.name for route in ROUTES), (
+        "a public function in src/fairlead/service/api/routes has the name of each row of ROUTES"
+    )
+
+
+def test_every_body_has_an_example() -> None:
+    assert {route.name for route in ROUTES if route.body is not None} == {*BODIES}, (
+        "write one into BODIES, above"
+    )
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)

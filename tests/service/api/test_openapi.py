@@ -157,7 +157,7 @@ def rows(heading: str) -> list[list[str]]:
 def test_the_reference_has_exactly_the_routes_that_there_are() -> None:
     assert rows("Routes") == [
         [f"`{route.method} {route.path}`", WHO[route.access], route.summary] for route in ROUTES
-    ]
+    ], "docs/reference/api.md has a row for each route, in the order of ROUTES"
 
 
 def test_the_reference_has_every_kind_of_error() -> None:

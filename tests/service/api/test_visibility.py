@@ -292,4 +292,4 @@ def test_the_list_names_every_field_of_every_answer_and_nothing_else() -> None:
     }
     shapes |= {("ServerEvent", name) for name in ServerEvent.model_fields}
     listed = {(model.__name__, name) for model, fields in LIST.items() for name in fields}
-    assert shapes == listed
+    assert shapes == listed, "say who sees each field: LIST in src/fairlead/wire/visibility.py"

@@ -71,7 +71,9 @@ def tasks(allocation: Allocation) -> list[float]:
 
 
 def test_every_mechanism_has_its_claims() -> None:
-    assert list(MECHANISMS) == list(registry.MECHANISMS)
+    assert list(MECHANISMS) == list(registry.MECHANISMS), (
+        "say what each promises, in the registry's order, in tests/sharing/policies/claims.py"
+    )
 
 
 @everything

@@ -70,12 +70,22 @@ def with_demand(problem: Problem, demand: Floats) -> Problem:
 
 
 def test_every_policy_has_its_claims() -> None:
-    assert list(POLICIES) == list(registry.POLICIES)
+    assert list(POLICIES) == list(registry.POLICIES), (
+        "say what each promises, in the registry's order, in tests/sharing/policies/claims.py"
+    )
+
+
+def test_every_page_is_a_policy_that_can_be_asked_for() -> None:
+    pages = {page.stem for page in PAGES.glob("*.py")} - {"__init__"}
+    assert pages == {*registry.POLICIES.values()}, (
+        "name each page in POLICIES of src/fairlead/sharing/rules/registry.py"
+    )
 
 
 @pytest.mark.parametrize("name", registry.POLICIES)
 def test_every_policy_has_its_place_in_the_reference(name: str) -> None:
-    assert f"## `{name}" in REFERENCE.read_text()
+    there = f"## `{name}" in REFERENCE.read_text()
+    assert there, f"write a section on {name} into docs/reference/policies.md"
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.py")), ids=lambda page: page.name)
