@@ -606,7 +606,20 @@ def test_every_view_is_tried() -> None:
     main = (FOLDER / "live" / "main.js").read_text(encoding="utf-8")
     table = main.partition("const VIEWS = {")[2].partition("};")[0]
     made = re.findall(r'^  "?([\w-]+)"?: \{ make: ', table, re.MULTILINE)
-    assert set(made) == {re.split(r"[/?]", view)[0] for view in VIEWS}
+    assert set(made) == {re.split(r"[/?]", view)[0] for view in VIEWS}, (
+        "name each view of files/live/main.js in VIEWS, above"
+    )
+
+
+def test_every_module_of_a_view_is_shown() -> None:
+    folder = Path(str(FOLDER))
+    modules = "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.js"))
+    unused = [
+        path.name
+        for path in (folder / "views").glob("*.js")
+        if not re.search(rf'from "[./\w]*/{re.escape(path.name)}"', modules)
+    ]
+    assert unused == [], "name each view in VIEWS of src/fairlead/dashboard/files/live/main.js"
 
 
 def test_every_view_fits_all_screens_and_can_be_used_by_everybody(

@@ -162,7 +162,7 @@ def test_every_module_of_a_paper_is_a_study() -> None:
         for path in root.glob("*/*.py")
         if "STUDY = " in path.read_text(encoding="utf-8")
     }
-    assert names == set(NAMES)
+    assert names == set(NAMES), "name each in STUDIES of src/fairlead/studies/registry.py"
 
 
 def test_the_wait_from_times_themselves_is_the_formula_s_for_pareto_times() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -95,6 +96,11 @@ def test_every_route_has_its_handler() -> None:
     assert sorted(HANDLERS) == sorted(route.name for route in ROUTES), (
         "a public function in src/fairlead/service/api/routes has the name of each row of ROUTES"
     )
+
+
+def test_every_name_in_a_path_has_an_example() -> None:
+    names = {name for route in ROUTES for name in re.findall(r"{(\w+)}", route.path)}
+    assert names == {*IN_PATHS}, "write one into IN_PATHS, above"
 
 
 def test_every_body_has_an_example() -> None:

@@ -17,6 +17,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.sharing.rules import registry
 from tests.reference.scales import can_never_run
 from tests.sharing.policies.claims import MECHANISMS, POLICIES, Claims
+from tests.transcripts import ROOT
 
 EVERY = [c for entries in (POLICIES | MECHANISMS).values() for c in entries]
 everything = pytest.mark.parametrize("claims", EVERY, ids=lambda claims: claims.spec)
@@ -73,6 +74,17 @@ def tasks(allocation: Allocation) -> list[float]:
 def test_every_mechanism_has_its_claims() -> None:
     assert list(MECHANISMS) == list(registry.MECHANISMS), (
         "say what each promises, in the registry's order, in tests/sharing/policies/claims.py"
+    )
+
+
+def test_every_mechanism_can_be_asked_for() -> None:
+    pages = {
+        path.stem
+        for path in (ROOT / "src/fairlead/sharing/mechanisms").glob("*.py")
+        if "\n@mechanism(" in path.read_text(encoding="utf-8")
+    }
+    assert pages == {*registry.MECHANISMS.values()}, (
+        "name each mechanism in MECHANISMS of src/fairlead/sharing/rules/registry.py"
     )
 
 

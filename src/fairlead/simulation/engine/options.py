@@ -15,9 +15,10 @@ class Options:
     """Times in microseconds."""
 
     reserve_after: int | None = MINUTE
-    """How long a job may be first in line before machines are reserved for it; None: never."""
+    """How long a tenant waits with no more before machines are reserved for a job of it; None:
+    never."""
     reserve_for: int | None = options.USUAL
-    """How long they are held for it at least; by itself ten times as long."""
+    """How long they are held for that one at least; by itself ten times as long."""
     preempt_after: int | None = None
     """Tasks are stopped for a job that was below what it is guaranteed for so long; None: never."""
     whole: bool = True
