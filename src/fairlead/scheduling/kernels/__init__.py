@@ -30,4 +30,9 @@ tenants and no room below limits that is set aside.
   shows a broken promise.
 - alike: machines (`room.fits.same`); jobs that ask machines for the same (`claims.ask_alike`), of
   one tenant (twins, `claims.are_twins`), or in gangs of one size (`takers.are_alike`).
+- functions of one name: `release`, of a task's machine (`change.counts`) and of a pledge
+  (`change.pledges`); `holds`, of a tenant what it has (`search.filling`) and of a machine whether
+  it may do for what is below a node (`search.search`); `first_of`, the first tasks of a tenant
+  (`search.filling`) and who is first in its line (`search.lines`); `rank_of`, in advice (`guided`)
+  and in a treap (`search.stakes`); `join` and `leave`, of machines and of nodes in a line.
 """
