@@ -160,10 +160,13 @@ def test_amounts_are_as_fine_as_the_unit_that_was_said() -> None:
     assert len(stage.running()) == 3
 
 
-@pytest.mark.parametrize(("name", "why"), [("gpu", "is a device"), ("cqu", "is not counted")])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("gpu", "this is a device"), ("cqu", "it is not counted; what is: cpu, memory.*")],
+)
 def test_a_unit_of_what_has_none_is_refused(name: str, why: str) -> None:
     stage = Stage(settings=Settings(units={name: FINE}))
-    with pytest.raises(InputError, match=f"units: {name} {why}; leave its unit out"):
+    with pytest.raises(InputError, match=f'setting "units", {name}: {why}; leave its unit out'):
         stage.step()
 
 

@@ -68,8 +68,12 @@ def units_of(nodes: Sequence[Node], settings: Settings) -> tuple[Unit, ...]:
             units.append(Unit(name, settings.units.get(name, chosen)))
     for name in settings.units:
         if name in settings.devices or name not in names:
-            why = "is a device" if name in settings.devices else "is not counted"
-            raise InputError(f"units: {name} {why}", "leave its unit out")
+            counted = f"it is not counted; what is: {', '.join(names)}"
+            raise InputError(
+                "this is a device" if name in settings.devices else counted,
+                "leave its unit out",
+                about=("setting", "units", name),
+            )
     return tuple(units)
 
 
