@@ -71,7 +71,7 @@ def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
         ends[i] = _expected_end(s, t)
         own += s.task[t].job == j
         t = int64(s.task[t].machine_next)
-    by_end = np.argsort(ends)
+    by_end = np.argsort(ends, kind="mergesort")
     spread = s.job[j].spread
     when = s.header[0].now
     if not (spread and own) and would_fit(s, j, m, free, piece):

@@ -60,7 +60,8 @@ def _line(s: Handle, ripe: bool) -> Ints:
             line[count] = j
             turns[count] = turn_of(s, j)
             count += 1
-    line = line[:count][np.argsort(turns[:count])]
+    # Each kind of sorting is compiled for itself: of two kinds one would do.
+    line = line[:count][np.argsort(turns[:count], kind="mergesort")]
     line = line[np.argsort(levels_of(s, line), kind="mergesort")]
     if ripe and w.crowded:
         since = np.empty(len(line), np.int64)

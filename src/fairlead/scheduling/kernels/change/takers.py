@@ -100,8 +100,10 @@ def _put_in_line(s: Handle, kinds: Ints, first: Ints) -> Ints:
         turns = np.empty(len(mine), np.int64)
         for k in range(len(mine)):
             turns[k] = turn_of(s, mine[k])
-        mine = mine[np.argsort(turns)]
-        line[first[i] : first[i + 1]] = mine[np.argsort(levels_of(s, mine), kind="mergesort")]
+        mine = mine[np.argsort(turns, kind="mergesort")]
+        order = np.argsort(levels_of(s, mine), kind="mergesort")
+        for k in range(len(mine)):
+            line[first[i] + k] = mine[order[k]]
     return line
 
 
@@ -175,8 +177,11 @@ def find_takers(s: Handle) -> Ints:
     first = np.zeros(w.tenants + 1, np.int64)
     line = _put_in_line(s, _find_kinds(s), first)
     wants = np.empty((len(line), resources), np.int64)
-    for i in range(len(line)):
-        wants[i] = s.demand[line[i]]
+    for i in range(
+        len(line)
+    ):  # an array put into a part of one compiles Numba's words for mistakes
+        for r in range(resources):
+            wants[i, r] = s.demand[line[i], r]
     at, who = np.zeros(w.tenants, np.int64), np.zeros(w.tenants, np.int64)
     gangs = np.zeros(w.tenants, np.int64)
     place = np.zeros((w.tenants, resources), np.int64)
