@@ -69,8 +69,8 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
     """Opens addresses, the first one in the page that all tests share, or `apart` as each
     other one in a context of its own, or `beside` the first one, signed in as it is; at the end
     nothing was said on the console, nothing was thrown, no dialog was shown, and no other host was
-    asked. `expected`: how what the browser itself says of requests that fail begins, where some are
-    to fail."""
+    asked. `token`: whose owner is signed in before. `expected`: how what the browser itself says of
+    requests that fail begins, where some are to fail."""
     wrong: list[str] = []
     contexts: list[BrowserContext] = []
     listening: list[Callable[[], None]] = []
@@ -80,6 +80,7 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
         *,
         width: int = 1100,
         dark: bool = False,
+        token: str | None = None,
         expected: str | None = None,
         apart: bool = False,
         beside: bool = False,
@@ -124,6 +125,9 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
         page.on("pageerror", on_error)
         page.on("request", on_request)
         listening.append(leave)
+        if token is not None:
+            signed = page.request.post(f"http://{own}/v1/session", data={"token": token})
+            assert signed.ok, signed.text()
         page.goto(url)
         return page
 

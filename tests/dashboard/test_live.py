@@ -127,12 +127,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture
 def signed_in(place: Place, open_page: Opened) -> Callable[..., Page]:
-    """Opens a view as the owner of a token, the administrator's by default."""
+    """Opens a view as the owner of a token, the administrator's by default, who is signed in
+    already: how one signs in, others try."""
 
     def opened(view: str = "now", token: str | None = None, **options: object) -> Page:
-        page = open_page(f"{place.url}/#{view}", **options)
-        page.get_by_label("Token").fill(token or place.token)
-        page.get_by_role("button", name="Sign in").click()
+        page = open_page(f"{place.url}/#{view}", token=token or place.token, **options)
         page.get_by_role("navigation").wait_for(timeout=PATIENT)
         return page
 
