@@ -76,7 +76,7 @@ def test_a_search_says_how_much_it_tried(capsys: pytest.CaptureFixture[str], fig
 
 def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str], figure_3: str) -> None:
     words = ("audit", figure_3, "--policy", "tsf,cdrf,drf,cmmf(memory)", "--json", "--trials", "1")
-    tree = json.loads(run(capsys, *words, "--shrink", "20"))
+    tree = json.loads(run(capsys, *words, "--shrink", "4"))
     schema("audit-1.json").validate(tree)
     verdicts = {(one["policy"], one["property"]): one for one in tree["results"]}
     assert verdicts["cdrf", "envy-freeness"]["verdict"] == "violated"
@@ -90,7 +90,7 @@ def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str], figu
 
 def test_the_same_bytes_every_time(capsys: pytest.CaptureFixture[str], figure_3: str) -> None:
     # What is asked exactly, what is searched for, and a witness that is made smaller.
-    words = ["audit", figure_3, "--policy", "cdrf", "--json", "--trials", "1", "--shrink", "20"]
+    words = ["audit", figure_3, "--policy", "cdrf", "--json", "--trials", "1", "--shrink", "4"]
     words += ["--property", "envy-freeness,resource-monotonicity,strategy-proofness"]
     assert run(capsys, *words) == run(capsys, *words)
 
@@ -146,8 +146,9 @@ def test_pools_may_be_given_beside_the_file(capsys: pytest.CaptureFixture[str], 
 
 
 def test_folders_of_the_examples_can_be_audited(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--property", "sharing-incentive", "--trials", "2")
     for example in ("tenant-tree", "choosy-figure-1"):
-        out = run(capsys, "audit", str(EXAMPLES / example), "--trials", "2")
+        out = run(capsys, "audit", str(EXAMPLES / example), *words)
         assert "sharing-incentive" in out
 
 

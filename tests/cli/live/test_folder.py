@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands.test_simulate import RANDOM, runs, without_seconds
-from tests.cli.live.place import environment, fairlead, until
+from tests.cli.live.place import environment
 from tests.cli.live.traps import caught
 from tests.transcripts import ROOT
 
@@ -42,18 +42,14 @@ def test_a_service_runs_nothing_of_the_folder(trapped: Path) -> None:
     place = "--state ../state --listen 127.0.0.1:0"
     lines = (
         f"serve --detach {place} --cluster ../cluster.yaml",
-        f"serve --detach --standby {place}",
         "submit --cpu 1 --wait -- true",
         "doctor",
         "shares",  # by the process beside
     )
-    base = trapped.parent
     try:
         assert "all tasks run" in run(trapped, *lines, script="several")
     finally:
         run(trapped, "stop")
-        until((base / "state" / "process").exists)  # the one that waited leads
-        assert fairlead(base, "stop", "--state", "state").returncode == 0
     assert caught(trapped) == ""
 
 

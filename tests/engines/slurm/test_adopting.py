@@ -77,7 +77,7 @@ def fixture_site(
     with tempfile.TemporaryDirectory(prefix="fairlead-adopting-") as made:
         folder = Path(made)
         folder.chmod(0o711)
-        (folder / "config.yaml").write_text("read_every: 300ms\n", encoding="utf-8")
+        (folder / "config.yaml").write_text("read_every: 600ms\n", encoding="utf-8")
         yield Site(slurm, folder, monkeypatch, capsys)
         slurm.run("scancel", "--partition=fair")
         slurm.run("scancel", "--partition=main")

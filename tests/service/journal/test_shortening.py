@@ -207,6 +207,7 @@ def test_cut_short_at_any_statement_all_is_gone_or_nothing(
     entries = entries[: snapshots[1][0]]
     digest = verify(entries).digest
     outcomes, statement = set(), 0
+    right: list[object] = []  # what was found, each replayed once: mostly it is the same again
     while True:
         kept = make_kept()
         if kept.kind == "memory":
@@ -235,8 +236,11 @@ def test_cut_short_at_any_statement_all_is_gone_or_nothing(
         store.close()
         again = kept.open()
         outcomes.add(again.start())
-        assert verify(again.read(), again.snapshots(), again.start()).digest == digest
-        check_snapshots(again)
+        found = list(again.read()), again.snapshots(), again.start()
+        if found not in right:
+            assert verify(*found).digest == digest
+            check_snapshots(again)
+            right.append(found)
         open_reader(kept.where, None).check()  # type: ignore[arg-type]  # no place in memory
         again.forget(snapshots[0][0])
         assert list(again.read()) == entries[snapshots[0][0] :]
@@ -246,3 +250,4 @@ def test_cut_short_at_any_statement_all_is_gone_or_nothing(
             break
         statement += 7 if statement >= 10 else 1
     assert outcomes == {0, snapshots[0][0]}
+    assert len(right) == len(outcomes)

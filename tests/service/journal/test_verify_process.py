@@ -14,6 +14,7 @@ from fairlead.service.recovery.verify_process import aside
 from tests.service.journal.lived import kept, lived
 
 
+@pytest.mark.slow  # at a low priority: among the first, or it is waited for at the end
 def test_a_journal_is_checked_aside_and_damage_is_heard_of(tmp_path: Path) -> None:
     path = kept(lived(), tmp_path / "journal.db")
     store = open_store(path)

@@ -55,7 +55,7 @@ def test_an_ideal_run_tells_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shown, "LINE_EVERY", 1e-4)
-    workload = generate("tsf-study(machines=10, jobs=5, tasks=50)", 0)
+    workload = generate("tsf-study(machines=5, jobs=4, tasks=80)", 0)
     tasks = sum(int(batch.tasks.sum()) for batch in workload.batches())
     run_ideal(workload, Kind.RESTRICTED)
     assert capsys.readouterr().err == ""

@@ -23,7 +23,7 @@ from fairlead.studies.study import About, Findings, Setting, Table
 
 POLICY = "cmmf(slot)"
 USERS = 9
-MACHINES, FEW_MACHINES = 100, 10
+MACHINES, FEW_MACHINES = 100, 6
 MEAN = 1.0
 """Seconds of a task in the mean: the unit of time."""
 EVERY = SECOND // 10

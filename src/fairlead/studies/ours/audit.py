@@ -34,7 +34,7 @@ OF_GOOGLE = ("tsf", "cdrf", "drfh")
 """Per-machine DRF divides each of the 12,477 machines by itself, and what that wastes is asked on
 Alibaba's."""
 FEW = ("tsf", "cdrf", "2df")
-EIGHTH, FEW_PODS = 8, 1000
+SIXTEENTH, FEW_PODS = 16, 500
 """Of a quick run: which of the nodes, and how many pods."""
 SEED = 1
 
@@ -62,7 +62,7 @@ class Broken(NamedTuple):
 def run(setting: Setting) -> Findings:
     """Judges every policy on both clusters."""
     nodes = alibaba_files(setting)
-    size = (EIGHTH, FEW_PODS) if setting.quick else (1, None)
+    size = (SIXTEENTH, FEW_PODS) if setting.quick else (1, None)
     cases = [
         Case(where, policy, nodes, *size)
         for where in ((PODS,) if setting.quick else (PODS, POOLS))

@@ -24,8 +24,8 @@ GUIDED, DEFAULT, SPREAD = "price-guided", "scarce-last", "worst-fit"
 SIX_HOURS = 6 * 3600 * SECOND
 """Between two distances; of a quick run all."""
 DAY = 4 * SIX_HOURS
-FIFTH, PART = 5, 160
-FEW_PODS = 800
+FIFTH, PART = 5, 320
+FEW_PODS = 400
 """Of a quick run; they are more than its nodes hold."""
 TENANTS = 20
 SEEDS, ONE = tuple(range(1, 11)), (1,)
