@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 
 import pytest
 
 from tests.conftest import in_ci
+from tests.once import once
 from tests.service.journal import postgres_server
 
 
@@ -33,7 +35,7 @@ class Databases:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Databases]:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databases]:
     """Gives URLs of empty databases of a real server."""
     programs = postgres_server.programs()
     if programs is None:
@@ -41,6 +43,7 @@ def postgres() -> Iterator[Databases]:
         if in_ci():
             pytest.fail(sentence)
         pytest.skip(sentence)
-    server = postgres_server.start(programs)
+    begun = once(tmp_path_factory, "postgres", partial(postgres_server.begin, programs))
+    server = postgres_server.start(programs, begun)
     yield Databases(server)
     server.stop()

@@ -171,15 +171,17 @@ def _checked(found: LocalBed) -> Iterator[LocalBed]:
     before = opened()
     yield found
     found.close()
-    if leftovers(found.state) or groups(found.state):  # an engine of its own for what a test left
+    left = leftovers(found.state), groups(found.state)
+    if left != ([], []):  # an engine of its own for what a test left
         engine = found.engine()
         engine.reconcile([], 99)
         end = time.monotonic() + PATIENCE
-        while (leftovers(found.state) or groups(found.state)) and time.monotonic() < end:
+        while left != ([], []) and time.monotonic() < end:
             engine.poll()
             time.sleep(0.03)  # each look goes through all processes
+            left = leftovers(found.state), groups(found.state)
     found.close()
-    assert not found.state.exists() or (leftovers(found.state), groups(found.state)) == ([], [])
+    assert left == ([], [])
     assert opened() - before == set()
 
 

@@ -67,21 +67,45 @@ def programs() -> Path | None:
     return Path(found).resolve().parent if found else None
 
 
-def start(programs: Path) -> Server:
-    """A new server that answers."""
-    root = os.geteuid() == 0
-    user = USER if root else None
+def begin(programs: Path, there: Path) -> None:
+    """Makes there, in `data`, the files of a server that never ran: more work than to run it."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-pg-") as made:
+        _give(Path(made))
+        data = Path(made) / "data"
+        done = subprocess.run(
+            [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8",
+             "--locale=C", "--no-sync", "--data-checksums"],
+            user=_user(), cwd=made, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        shutil.copytree(data, there / "data")
+
+
+def _user() -> str | None:
+    """As whom the server runs, if not as the tests."""
+    return USER if os.geteuid() == 0 else None
+
+
+def _give(*paths: Path) -> None:
+    """To whom the server runs as."""
+    user = _user()
+    if user is None:
+        return
+    account = pwd.getpwnam(user)
+    for path in paths:
+        os.chown(path, account.pw_uid, account.pw_gid)
+
+
+def start(programs: Path, begun: Path | None = None) -> Server:
+    """A new server that answers. `begun`: where its first files were made (`begin`), if anywhere
+    yet; they stay as they are."""
     folder = Path(tempfile.mkdtemp(prefix="fairlead-pg-"))
-    if root:
-        account = pwd.getpwnam(USER)
-        os.chown(folder, account.pw_uid, account.pw_gid)
-    data = folder / "data"
-    made = subprocess.run(
-        [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C",
-         "--no-sync", "--data-checksums"],
-        user=user, cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    if begun is None:
+        begin(programs, folder)
+    else:
+        shutil.copytree(begun / "data", folder / "data")
+    _give(folder, *folder.rglob("*"))
+    user, data = _user(), folder / "data"
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=",
