@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 import pytest
@@ -176,7 +176,9 @@ def planted() -> Iterator[Planted]:
         yield found[0]
 
 
-def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
+def asked(
+    route: Route, above: str = "", what_ifs: Sequence[object] = WHAT_IFS
+) -> Iterator[tuple[str, object]]:
     """Addresses and bodies that a route is asked with: about each job, with each parameter.
     `above`: what stands before the names of vision's jobs, for who sees all."""
     names = (
@@ -186,7 +188,7 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
     )
     bodies: tuple[object, ...] = (None,)
     if route.name == "whatif":
-        bodies = WHAT_IFS
+        bodies = tuple(what_ifs)
     elif route.name == "can_run":
         bodies = CAN_RUNS
     elif route.name in ("cancel_jobs", "forget_jobs"):
@@ -207,15 +209,17 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def answers(stage: Stage, token: str | None, routes: tuple[Route, ...]) -> Iterator[bytes]:
-    """All that they answer, the heads too."""
+    """All that they answer, the heads too. To those above vision's own, who are shown what is hers,
+    her names are those in full, and of what-ifs one."""
     # Others may have jobs of the same names by now, and an admin has to say whose are meant.
-    above = FULL if token == "root" else ""
+    over = token in ("root", "research")
+    above, what_ifs = (FULL, WHAT_IFS[:1]) if over else ("", WHAT_IFS)
     for route in routes:
         if route.media == STREAM:
             if token is not None:
                 yield stage.run(_events(stage, token))
             continue
-        for path, body in asked(route, above):
+        for path, body in asked(route, above, what_ifs):
             stage.time += 100  # nobody is slowed down
             answer = stage.ask(route.method, path, token, body)
             yield str(answer.headers).encode()
