@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 from numba.core import event
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, ll
 from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
 from numba.np import linalg
@@ -44,6 +44,9 @@ def _load_without_blas() -> None:
 
 _load_without_blas()
 
+KEPT = "fairlead"
+"""The kind of what is kept of a kernel, beside Numba's own."""
+
 _decorated: list[Any] = []
 """Every function that can be compiled, as Numba holds it."""
 
@@ -77,6 +80,14 @@ def small(function: F) -> F:
 class _Whole(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
     """The machine code of a kernel and of all that is linked into it."""
 
+    def serialize_using_object_code(self) -> tuple[str, str, Any]:
+        """What is kept: also the names in it, for which Numba would read LLVM's code each time."""
+        name, _, (machine_code, llvm) = super().serialize_using_object_code()
+        module = self._get_module_for_linking()
+        parts = (*module.functions, *module.global_variables)
+        names = tuple(each.name for each in parts if not each.is_declaration)
+        return name, KEPT, (machine_code, llvm, names)
+
     def _finalize_final_module(self) -> None:
         super()._finalize_final_module()
         # What Python knows of the parts, as Numba does it for a kernel that was kept.
@@ -85,6 +96,44 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
                 environment = lookup_environment(each.name)
                 if environment is not None:
                     self._codegen.set_env(each.name, environment)
+
+
+class _Kept(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    """A kernel that was kept. LLVM's code of it is read when another kernel that calls it is
+    compiled, and not before: that is two thirds of what it takes to load one."""
+
+    _shared_module: Any
+
+    def take(self, machine_code: bytes, code: bytes, names: tuple[str, ...]) -> None:
+        """Loads the machine code; `code`: LLVM's; `names`: what is in it."""
+        self._code = code
+        self.enable_object_caching()
+        self._set_compiled_object(machine_code)
+        self._finalize_final_module()
+        self._codegen._engine._defined_symbols.update(names)  # noqa: SLF001  Numba has no other way
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = ll.parse_bitcode(self._code)
+        return self._shared_module
+
+
+def _load_lazily() -> None:
+    """Lets Numba load as `_Kept` what `_Whole` kept."""
+    load = JITCodeLibrary._unserialize  # noqa: SLF001  Numba has no other way
+
+    def unserialize(codegen: Any, state: tuple[str, str, Any]) -> Any:
+        name, kind, data = state
+        if kind != KEPT:
+            return load(codegen, state)
+        library = _Kept(codegen, name)
+        library.take(*data)
+        return library
+
+    JITCodeLibrary._unserialize = staticmethod(unserialize)  # noqa: SLF001
+
+
+_load_lazily()
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from weakref import ref
 
@@ -18,6 +20,42 @@ from fairlead.scheduling.kernels.memory.tables import FLOATS, INTS, LISTS, SETS,
 from fairlead.scheduling.kernels.room.rules import score_of
 from fairlead.scheduling.placement.registry import find
 from fairlead.scheduling.state import search_invariants
+
+CALLED = """
+from fairlead.compiling import kernel
+
+@kernel
+def plus_one(number):
+    return number + 1
+
+@kernel
+def twice(number):
+    return 2 * plus_one(number)
+
+def library():
+    [compiled] = plus_one.overloads.values()
+    return compiled.library
+"""
+LOADED = """
+import called
+assert called.plus_one(3) == 4
+assert called.library()._shared_module is None, "LLVM's code was read in vain"
+assert called.twice(3) == 8
+assert called.library()._shared_module is not None
+"""
+
+
+def test_of_a_kernel_that_was_kept_llvm_reads_its_code_where_another_one_calls_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
+    places = {compiled.VARIABLE: str(tmp_path / "kept"), "PYTHONPATH": str(tmp_path)}
+    for program in ("import called; called.plus_one(3)", LOADED):  # processes of their own
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(
+            words, env=os.environ | places, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_every_table_grows_and_keeps_what_is_in_it() -> None:
