@@ -17,7 +17,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.times import read_duration, write_duration
-from fairlead.model.values import FrozenMap
+from fairlead.model.values import FrozenMap, believing
 
 
 def test_a_machine_keeps_exact_amounts_and_labels_as_written() -> None:
@@ -186,6 +186,14 @@ def test_all_mistakes_of_a_value_are_reported_together(make: Callable[[], object
 def test_durations(text: str, seconds: Fraction) -> None:
     assert read_duration(text) == seconds
     assert read_duration(write_duration(Fraction(seconds))) == seconds
+
+
+@pytest.mark.parametrize("text", ["100001d", "99999999999h", "1e30s", 10**10])
+def test_a_duration_is_bounded_but_for_one_that_was_accepted_before(text: str | int) -> None:
+    with pytest.raises(InputError, match=rf"{text} is too long; write at most 100000d"):
+        read_duration(text)
+    with believing():
+        assert read_duration(text) > 100_000 * 86_400
 
 
 def test_a_mistake_is_one_sentence_with_its_place() -> None:

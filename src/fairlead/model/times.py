@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from fairlead.model.errors import InputError
-from fairlead.model.quantity import LARGEST, NUMBER, RATIO, Amount, exact, write_plain
+from fairlead.model.errors import InputError, brief
+from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, write_plain
 from fairlead.model.tenant import positive
+from fairlead.model.values import is_believed
 
 SECONDS = {
     "us": Fraction(1, 1_000_000),
@@ -20,6 +21,9 @@ SECONDS = {
     "h": Fraction(3600),
     "d": Fraction(86400),
 }
+
+LONGEST = 100_000 * SECONDS["d"]
+"""Fewer than 2^53 microseconds: added to a moment and counted in doubles, all of them are exact."""
 
 _DURATION = re.compile(rf"({NUMBER}|{RATIO})(us|ms|s|m|h|d)")
 
@@ -87,6 +91,13 @@ def read_moment(amount: Amount) -> Fraction:
 
 
 def _seconds(amount: Amount) -> Fraction:
+    seconds = _written(amount)
+    if seconds > LONGEST and not is_believed():
+        raise TooLongError(f"{brief(str(amount))} is too long", "write at most 100000d")
+    return seconds
+
+
+def _written(amount: Amount) -> Fraction:
     if not isinstance(amount, str):
         return exact(amount)
     match = _DURATION.fullmatch(amount)
@@ -100,10 +111,7 @@ def _seconds(amount: Amount) -> Fraction:
             if number
             else "write a number and us, ms, s, m, h or d, as in 30s",
         )
-    seconds = exact(match[1]) * SECONDS[match[2]]
-    if seconds > LARGEST:
-        raise TooLongError(f'"{amount[:60]}" is too long', "write at most 1e30s")
-    return seconds
+    return exact(match[1]) * SECONDS[match[2]]
 
 
 def write_duration(seconds: Fraction) -> str:

@@ -30,7 +30,8 @@ _BELIEVED: ContextVar[bool] = ContextVar("_BELIEVED", default=False)
 
 @contextmanager
 def believing() -> Iterator[None]:
-    """Within, names may hold what was allowed once: a journal is read as it was accepted."""
+    """Within, names and times may be what was allowed once: a journal is read as it was
+    accepted."""
     token = _BELIEVED.set(True)
     try:
         yield
@@ -38,11 +39,16 @@ def believing() -> Iterator[None]:
         _BELIEVED.reset(token)
 
 
+def is_believed() -> bool:
+    """Whether what is read now was accepted before."""
+    return _BELIEVED.get()
+
+
 def is_shown(text: str) -> bool:
     """Whether all of the text is seen, in the order in which it is written: it holds no control
     character, nothing that changes the direction of text, and nothing of which nothing is seen."""
     return (text.isascii() and text.isprintable()) or (
-        text.isprintable() and (_BELIEVED.get() or not _UNSHOWN.search(text))
+        text.isprintable() and (is_believed() or not _UNSHOWN.search(text))
     )
 
 

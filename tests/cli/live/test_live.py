@@ -143,6 +143,9 @@ def test_a_file_of_jobs_is_submitted_whole_or_not_at_all(shell: Terminal, tmp_pa
     assert again.count("\n") == 1
     (row,) = shell.json("submit", "--again", "jobs.yaml")["jobs"]
     assert row["name"].startswith("one-")
+    assert shell.good("submit", "--key", "k", "--name", "two", "--tenant", "sales", "--", "true")
+    said = shell.refused("submit", "--again", "--key", "k", "jobs.yaml")
+    assert 'the key "k" was used for other jobs' in said
 
 
 def test_very_many_jobs_are_submitted_in_several_requests_and_waited_for(

@@ -82,6 +82,14 @@ BODIES: dict[str, tuple[bytes, dict[str, str]]] = {
     "a ratio by zero": (of_jobs('"1/0"'), JSON),
     "a negative number": (of_jobs("-1"), JSON),
     "tasks without end": (json.dumps({"jobs": [job("a", tasks=10**15)]}).encode(), JSON),
+    "a task of millions of years": (
+        json.dumps({"jobs": [job("a", duration="99999999999h")]}).encode(),
+        JSON,
+    ),
+    "a wait of millions of years": (
+        json.dumps({"jobs": [job("a", prefer="a = b", prefer_for="100001d")]}).encode(),
+        JSON,
+    ),
     "half a character": (b'{"jobs":[{"name":"\\ud800","demand":{"cpu":1}}]}', JSON),
     "a zero byte in a name": (b'{"jobs":[{"name":"a\\u0000","demand":{"cpu":1}}]}', JSON),
     "a line feed in a name": (b'{"jobs":[{"name":"a\\nb","demand":{"cpu":1}}]}', JSON),

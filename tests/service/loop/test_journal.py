@@ -10,6 +10,7 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.events import MachineDrained
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.journal.chain import first_link, rows_of
 from fairlead.service.journal.entry import (
@@ -20,6 +21,7 @@ from fairlead.service.journal.entry import (
 )
 from fairlead.service.journal.memory import NAME, MemoryStore, Place
 from fairlead.service.loop.loop import Service
+from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.recovery.core_fold import DisagreementError
 from fairlead.service.recovery.recover import Recovery
@@ -52,6 +54,12 @@ class Failing(MemoryStore):
             super().append(entries)
         if self.failure is not None:
             raise self.failure
+
+
+def _halfway(step: Step, *_: object) -> None:
+    """The core is told of something, and then it fails."""
+    step.core.apply(MachineDrained(step.time, "a"))
+    raise ZeroDivisionError
 
 
 def failing(stage: Stage) -> Failing:
@@ -336,6 +344,22 @@ def test_a_stop_leaves_a_snapshot() -> None:
     stage.service.close()
     found = stage.place.snapshots
     assert list(found) == [len(stage.place.rows)]
+
+
+def test_a_step_that_fails_leaves_no_snapshot_of_what_it_did_in_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage()
+    stage.submit(job("j"))
+    seq = stage.service.records.seq
+    with monkeypatch.context() as broken:
+        broken.setattr("fairlead.service.loop.loop.collect_inputs", _halfway)
+        with pytest.raises(ZeroDivisionError):
+            stage.step()
+    stage.service.close()
+    assert stage.place.snapshots == {}
+    stage.restart()
+    assert stage.service.records.seq == seq
 
 
 def test_a_snapshot_that_cannot_be_read_is_damage() -> None:

@@ -54,7 +54,10 @@ class WrittenJobs:
 
     def with_places(self, mistakes: Iterable[Mistake]) -> InputError:
         """The service's remarks on them, with its places, in their order."""
-        found = [replace(each, place=each.place or self.place(each.about)) for each in mistakes]
+        found = [
+            replace(each, place=each.place or (self.place(each.about) if each.about else None))
+            for each in mistakes
+        ]
         names = {job.name: number for number, job in enumerate(self.jobs)}
 
         def order(mistake: Mistake) -> int:

@@ -100,7 +100,7 @@ class Service:
             self.snapshots.on_keep = self.shortening
         self._readers: Readers = NoReaders()
         self._large = LARGE
-        self._owns = self._begun = False
+        self._owns = self._begun = self._within = False  # `_within` a step, or it failed there
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._time = 0
@@ -172,6 +172,7 @@ class Service:
         if self.journal_trouble:  # it was frozen while that was written
             return [self._unavailable() for _ in requests]
         assert self.core is not None
+        self._within = True
         with self._lent():
             news = self._link.poll(time, self.machines.due(time))
         step, self._tried = self._tried, None
@@ -192,6 +193,7 @@ class Service:
         with self._lent(before):
             values = self._make(step, news, requests)
         durable = self._finish(PendingStep(step, news.reports, before))
+        self._within = False
         with self._lent():
             if durable:
                 self.snapshots.look(core, self.records)
@@ -228,10 +230,11 @@ class Service:
         return time - self._ahead + min(max(0, time - self._time), self._ahead)
 
     def close(self) -> None:
-        """Lets go of everything. Tasks go on running, and nothing is lost."""
+        """Lets go of everything. Tasks go on running, and nothing is lost. Where a step failed, the
+        core may be between two states: nothing of it is kept, and the journal says what was."""
         if self.watch is not None:
             self.watch.close()
-        if self.core is not None and self._committer.stuck is None:
+        if self.core is not None and self._committer.stuck is None and not self._within:
             self.snapshots.finish(self.core, self.records)
         self.engine.close()
         self.store.close()
