@@ -63,6 +63,18 @@ def signed_in(place: Place, open_page: Callable[..., Page]) -> Callable[..., Pag
     return opened
 
 
+def test_no_column_is_cut_off_by_long_names(place: Place, signed_in: Callable[..., Page]) -> None:
+    page = signed_in("jobs", width=720)
+    for view in ("jobs?state=all", "events", "machines", "tenants"):
+        page.goto(f"{place.url}/#{view}")
+        expect(page.locator("main .wide tbody tr").first).to_be_visible()
+        for width in (720, 768, 1000):
+            page.set_viewport_size({"width": width, "height": 900})
+            for each in page.locator("main .wide").all():
+                wide = each.evaluate("each => each.scrollWidth - each.clientWidth")
+                assert wide == 0, (view, width)
+
+
 def test_names_of_all_kinds_are_text_and_fit_a_telephone(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:

@@ -56,6 +56,7 @@ export function jobs(page) {
       { name: "", label: "reasons", cell: (row) => (row.tasks.waiting && mayAsk(page) ? html("a", { href: `#why/${encodeURIComponent(row.name)}` }, "why?") : null) },
     ],
     (row) => String(row.id),
+    "jobs",
   );
   return {
     title: "Jobs",

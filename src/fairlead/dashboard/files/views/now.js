@@ -290,7 +290,9 @@ function why(each, said) {
   if (!each.running && !each.waiting) return "asks for nothing";
   if (each.fair === null || each.share === null) return each.waiting ? "waits; its fair share is not known yet" : "";
   if (!each.waiting) return "has all that it asks for";
-  return each.share > each.fair ? "holds more than is fair, and asks for more" : "has what is fair, and asks for more";
+  // As it is shown: of two numbers that look alike none is more.
+  const more = each.share > each.fair && share(each.share) !== share(each.fair);
+  return more ? "holds more than is fair, and asks for more" : "has what is fair, and asks for more";
 }
 
 /** @param {Row} row @param {boolean} linked */
