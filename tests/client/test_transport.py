@@ -192,6 +192,7 @@ def test_all_pages_are_followed() -> None:
             "failed \\(status 500\\): oh; its log",
         ),
         (Answer(404, b"<html>"), AnswerError, "does not answer as a Fairlead service does"),
+        (Answer(501, b"<html>"), AnswerError, "as a Fairlead service does .*is the address right"),
         (Answer(200, b"<html>"), AnswerError, "is the address right\\?"),
         (Answer(302, b"", {"Location": "http://a"}), AnswerError, "status 302"),
         (Answer(200, b'{"jobs": 1}'), AnswerError, "else than JobDetail .*of one version\\?"),

@@ -14,7 +14,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.model.times import Shape, Times
+from fairlead.model.times import LONGEST, Shape, Times
 from fairlead.model.values import is_shown
 
 ODD_NAMES = ["a b", "yes", "null", "~", "5", "5.10", "0x10", "12:30", "é", "a: b", "#a", "'", '"']
@@ -44,20 +44,25 @@ numbers = st.from_regex(r"\A-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?\Z").map(Decimal
 
 
 @cache
-def amounts() -> st.SearchStrategy[Fraction]:
+def amounts(most: int = 10**30) -> st.SearchStrategy[Fraction]:
     """Exact amounts of every kind: whole, binary, decimal, endless."""
     return st.one_of(
-        st.integers(0, 10**30).map(Fraction),
-        st.integers(1, 100).map(lambda n: Fraction(n * 2**30)),
+        st.integers(0, most).map(Fraction),
+        st.integers(1, min(100, most // 2**30)).map(lambda n: Fraction(n * 2**30)),
         st.builds(Fraction, st.integers(0, 10**6), st.integers(1, 10**6)),
         st.builds(lambda n, e: Fraction(n, 10**e), st.integers(1, 10**6), st.integers(0, 24)),
     )
 
 
 @cache
+def seconds() -> st.SearchStrategy[Fraction]:
+    """The same, as long as times may be."""
+    return amounts(int(LONGEST))
+
+
 def times() -> st.SearchStrategy[Fraction | Times]:
     """A time, or a spread of times."""
-    some = amounts().filter(bool)
+    some = seconds().filter(bool)
     return st.one_of(
         some,
         st.builds(lambda mean: Times(Shape.EXPONENTIAL, (mean,)), some),
@@ -108,11 +113,12 @@ _kinds = st.lists(st.tuples(capacities, labels), min_size=1, max_size=3)
 _machines = st.lists(machine_names, min_size=1, max_size=8, unique=True)
 _few = st.lists(names, max_size=3, unique=True)
 _some = amounts().filter(bool)
+_some_seconds = seconds().filter(bool)
 _weights = st.one_of(st.none(), _some)
 _counts = st.one_of(st.none(), st.integers(1, 10**6))
 _demands = st.dictionaries(resources, amounts(), max_size=3).filter(_needs)
 _times = st.none() | times()
-_moments = st.none() | amounts()
+_moments = st.none() | seconds()
 
 
 @st.composite
@@ -146,7 +152,7 @@ def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
                 exclude=draw(st.one_of(st.just([]), some)),
                 spread=draw(st.booleans()),
                 prefer=prefer,
-                prefer_for=draw(_some) if prefer else None,
+                prefer_for=draw(_some_seconds) if prefer else None,
                 gang=draw(st.integers(1, 5 if tasks is None else min(5, tasks))),
                 duration=draw(_times),
                 arrive=draw(_moments),

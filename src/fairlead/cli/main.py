@@ -135,7 +135,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         return Exit.OUTPUT
     except ServiceError as error:
-        _say(*(f"error: {sentence}" for sentence in str(error).splitlines()))
+        # What a mistake shows below itself, with a caret, is no sentence.
+        said = str(error).splitlines()
+        _say(*(each if each.startswith("    ") else f"error: {each}" for each in said))
         return _meaning(error)
     except Exception as error:  # whatever it is, it ends in a sentence
         interrupt = _interrupt_behind(error)

@@ -87,7 +87,7 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
     if 400 <= status < 500 and mistakes:
         return RefusedError(mistakes, status)
     said = f": {text}" if text else ""
-    if 300 <= status < 400 or 400 <= status < 500:
+    if 300 <= status < 500 or not text:  # a service says why
         return AnswerError(
             f"{place.url} (from {place.said_by}) does not answer as a Fairlead service does"
             f" (status {status}){said}; is the address right?",

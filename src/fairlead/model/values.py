@@ -120,8 +120,9 @@ def plain_name(name: object) -> str:
     """The name itself: text without control characters or spaces around it."""
     if not isinstance(name, str):
         raise InputError(f"a name is text, not {name!r}", "write it in quotes")
-    if not name:
-        raise InputError("a name cannot be empty", "write at least one letter")
+    if not name.strip():
+        what = "be spaces alone" if name else "be empty"
+        raise InputError(f"a name cannot {what}", "write at least one letter")
     if len(name) > LONGEST_NAME:
         raise InputError(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
     if not _NAME.fullmatch(name):

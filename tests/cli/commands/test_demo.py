@@ -63,6 +63,11 @@ def test_the_demo_writes_over_no_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (tmp_path / "demo.yaml").read_text(encoding="utf-8") == "mine"
 
 
+def test_a_file_is_no_directory_for_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--write", "/dev/null"]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err == "error: /dev/null is no directory; name another one\n"
+
+
 def test_a_directory_that_cannot_be_made_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,6 +101,10 @@ def test_what_if_of_what_is_present(shell: Terminal, tmp_path: Path) -> None:
         (("whatif", "file.yaml", "--live", "--add", "1 x a1"), "--live takes no file"),
         (("whatif", "--add", "1 x a1"), "no file is given"),
         (("whatif", "--live", "--add", "1 x nothing"), "nothing"),
+        (  # the text and its caret stand below the sentence
+            ("whatif", "--live", "--remove", "nothing[1-"),
+            "a range is missing; write a[01-25]\n    nothing[1-\n              ^\n",
+        ),
     ],
 )
 def test_what_cannot_be_asked(

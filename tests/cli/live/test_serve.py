@@ -253,6 +253,7 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
             ["--state", "cluster.yaml", "--listen", "127.0.0.1:0"],
             "cluster.yaml cannot be the state folder",
         ),
+        (["--state", "cluster.yaml", "--detach"], "cluster.yaml cannot be the state folder"),
         (["--journal", "mysql://x/y"], "no journal is kept at mysql://"),
     ],
 )

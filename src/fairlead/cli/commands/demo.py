@@ -92,6 +92,8 @@ def write(directory: Path) -> list[str]:
         with target.open("x", encoding="utf-8") as file:
             file.write(FILE.read_text(encoding="utf-8"))
     except FileExistsError as error:
+        if not directory.is_dir():
+            raise InputError(f"{directory} is no directory", "name another one") from error
         raise InputError(f"{target} is there already", "name another directory") from error
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror}") from error

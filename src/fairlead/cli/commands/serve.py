@@ -176,7 +176,7 @@ def detach(plan: Plan, words: list[str]) -> int:
 
     from fairlead.children import holding
     from fairlead.cli.serving.log import ServiceLog
-    from fairlead.cli.serving.process import PROCESS, STANDBY, running
+    from fairlead.cli.serving.process import PROCESS, STANDBY, make_state_folder, running
     from fairlead.client.places import ADDRESS, STANDBY_ADDRESS
 
     beside = plan.standby and not plan.shared and running(plan.state) is not None
@@ -192,7 +192,7 @@ def detach(plan: Plan, words: list[str]) -> int:
     process = None
     try:
         try:
-            plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_state_folder(plan.state)
             # That of a service that was killed stays: by it clients know that it was not stopped.
             before = _version(address)
             with log.open("ab") as out, holding():
@@ -206,7 +206,8 @@ def detach(plan: Plan, words: list[str]) -> int:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
+            why = error.strerror or error
+            raise OutputError(f"the service cannot be started in {plan.state}: {why}") from error
         begun, told = time.monotonic(), not sys.stderr.isatty()
         until = begun + START_PATIENCE
         lines = ServiceLog(log, start)

@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.tenant and not args.over:
         raise InputError("--tenant is for shares over time", "add --over, as in --over 6h")
+    if args.jobs and args.over:
+        raise InputError("--jobs is of now, and --over of tenants over time", "choose one")
     if args.over:
         return _over(args)
     with service_of(args) as service:

@@ -75,7 +75,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solves",
         type=int,
-        default=SOLVES,
         metavar="N",
         help=f"with --buy: allocations to spend on the search at most (default: {SOLVES})",
     )
@@ -112,12 +111,13 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError("--catalogue without --add", "add a machine of it, or use --buy")
     if args.buy is not None and args.budget is None:
         raise InputError("--buy without --budget", "say how much money there is")
-    for name, value in (("--budget", args.budget), ("--for", args.tenant)):
+    only = (("--budget", args.budget), ("--for", args.tenant), ("--solves", args.solves))
+    for name, value in only:
         if value is not None and args.buy is None:
             raise InputError(f"{name} without --buy", "give a catalogue to buy from")
     if sum(kinds) == 0:
         raise InputError("nothing is changed", 'say what, as in --add "4 x h01", or --to FILE')
-    if args.solves < 1:
+    if args.solves is not None and args.solves < 1:
         raise InputError(f"--solves {args.solves} is too small", "write at least 1")
 
 
@@ -172,7 +172,7 @@ def _buy(args: argparse.Namespace, given: Input) -> None:
 
     budget = budget_of(args.budget)
     offers = _catalogue(args.buy)
-    found = buy(given, args.policy, offers, budget, args.tenant, args.solves)
+    found = buy(given, args.policy, offers, budget, args.tenant, args.solves or SOLVES)
     say_result(
         args.json,
         lambda: tree(found.result) | {"purchase": purchase_tree(found)},

@@ -14,6 +14,7 @@ from pathlib import Path
 from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
+from fairlead.model.words import escaped
 from fairlead.wire.trace import TRACEPARENT, parent_of
 
 _ENDING = "bcdfghjkmnpqrstvwxz23456789"
@@ -177,6 +178,8 @@ def variables(words: Sequence[str]) -> dict[str, str]:
                 f"--env {word}: no shell has a variable {name[:80]!r}",
                 "write letters, digits and _, and no digit first",
             )
+        elif name in env:
+            mistakes.add((), f"--env {name} is given twice", "give it once")
         elif equals:
             env[name] = value
         elif name in os.environ:
@@ -217,6 +220,6 @@ def _folder(args: argparse.Namespace) -> str | None:
     if args.cwd is not None:
         named = Path(args.cwd).absolute()
         if loopback(find_place(args.url).url) and not named.is_dir():
-            complain(f"warning: there is no folder {named} on this machine")
+            complain(f"warning: there is no folder {escaped(str(named))} on this machine")
         return str(named)
     return str(Path.cwd()) if loopback(find_place(args.url).url) else None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from fairlead.service.journal.reading import SqlReader
     from fairlead.wire.tenants import TenantRow
 
+READ_ONLY = "a file system that can only be read"
+
 
 def state_folder(subject: Subject) -> Finding:
     """Whether the service can keep its state, and nobody else sees it."""
@@ -34,6 +36,8 @@ def state_folder(subject: Subject) -> Finding:
             return fails(f"{folder} cannot be made in {above}", "name another one with --state")
         return well(f"{folder} is not there yet; the first start makes it")
     about = folder.stat()
+    if _is_read_only(folder):
+        return fails(f"{folder} is on {READ_ONLY}", "name another one with --state")
     if not stat.S_ISDIR(about.st_mode) or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return fails(
             f"{folder} is no folder that you can write into",
@@ -45,6 +49,10 @@ def state_folder(subject: Subject) -> Finding:
     if root and closed:
         return warn(f"tasks as other users cannot pass {closed[0]}", f"chmod o+x {closed[0]}")
     return well(f"{folder} is closed to others")
+
+
+def _is_read_only(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def reader_of(subject: Subject) -> SqlReader | None:
@@ -75,6 +83,8 @@ def journal(subject: Subject) -> Finding:
         return fails(str(error), "docs/reference/journal.md says what each refusal means")
     if reader is None:
         return well(f"{kind}; not there yet, the first start makes it")
+    if file is not None and _is_read_only(file):
+        return fails(f"{file} is on {READ_ONLY}", "mount it so that it can be written")
     if file is not None:
         for each in (file, file.parent):
             if not os.access(each, os.W_OK):

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlead.model.errors import InputError
+
 if TYPE_CHECKING:
     import psutil
 
@@ -23,6 +25,19 @@ STANDBY = "standby-process"
 WARNING = "warning: "
 """So begin the lines of a service that is about to serve which whoever starts it must read; from a
 service in the background they come through its log."""
+
+
+def make_state_folder(folder: Path) -> None:
+    """Makes the state folder, for its owner alone. Raises InputError where it cannot be one."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_uid == os.geteuid():
+            folder.chmod(0o700)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be the state folder: {error.strerror}",
+            "name another one with --state",
+        ) from error
 
 
 def stop(process: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +17,14 @@ from fairlead.cli.serving.copies import check_original
 from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.not_yet import Patience, why_not_yet
 from fairlead.cli.serving.plan import Plan
-from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
+from fairlead.cli.serving.process import (
+    PROCESS,
+    STANDBY,
+    WARNING,
+    forget_process,
+    make_state_folder,
+    note_process,
+)
 from fairlead.cli.serving.telemetry import open_telemetry
 from fairlead.cli.serving.values import listening
 from fairlead.engines.interface import EngineError
@@ -156,7 +162,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             behind_proxy=plan.behind_proxy,
             no_auth=plan.no_auth,
         )
-        _private(plan.state)
+        make_state_folder(plan.state)
         check_original(plan.state, plan.state_is_moved)
         service = maker.begin(lambda: compile_first(plan.configured.settings.placement))
         waits = isinstance(service, Follower) and not plan.shared  # beside the one that leads
@@ -244,19 +250,6 @@ def greeting(
         *notes,
         "Ctrl-C, or `fairlead stop`, stops the service; tasks go on running",
     ]
-
-
-def _private(folder: Path) -> None:
-    """Makes the state folder, for its owner alone."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_uid == os.geteuid():
-            folder.chmod(0o700)
-    except OSError as error:
-        raise InputError(
-            f"{folder} cannot be the state folder: {error.strerror}",
-            "name another one with --state",
-        ) from error
 
 
 def _path(name: str | None) -> Path | None:

@@ -117,7 +117,7 @@ def _said(error: Mapping[str, Any]) -> tuple[str, str]:
     given = error.get("input")
     if right is not None and isinstance(given, (str, int, float)):
         return f'"{brief(str(given))}" cannot be', right.format_map(bounds)
-    message = str(error["msg"])
+    message = str(bounds.get("error") or error["msg"])  # where we say it, without their words
     return message[:1].lower() + message[1:], ""
 
 
