@@ -148,6 +148,14 @@ def test_a_file_of_jobs_is_submitted_whole_or_not_at_all(shell: Terminal, tmp_pa
     assert 'the key "k" was used for other jobs' in said
 
 
+def test_memory_without_a_unit_is_told(shell: Terminal) -> None:
+    code, out, err = shell(
+        "submit", "--name", "few", "--memory", "10", "--tenant", "sales", *ENDLESS
+    )
+    assert (code, out) == (0, "few: submitted, 1 task\n")
+    assert "warning: few: each task asks for 10 bytes of memory, in which none runs; with a" in err
+
+
 def test_very_many_jobs_are_submitted_in_several_requests_and_waited_for(
     shell: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from fairlead.model.job import Job
     from fairlead.wire.jobs import JobRow, SubmissionWarning
 
+LEAST_MEMORY = 2**20
+"""Bytes of which no process has less."""
+
 EPILOG = """\
 examples:
   fairlead submit jobs.yaml
@@ -133,6 +136,7 @@ def run(args: argparse.Namespace) -> int:
     if args.follow and args.json:
         raise InputError("--json prints one answer, and --follow what is written", "choose one")
     written = jobs_of_files(args) if args.command is None else job_of_command(args)
+    warn_of_bytes(written.jobs)
     if args.follow:
         check_follow(written.jobs)
     if args.again:
@@ -182,6 +186,18 @@ def _remark(sentence: str) -> None:
     from tqdm import tqdm
 
     tqdm.write(sentence, file=sys.stderr)
+
+
+def warn_of_bytes(jobs: Sequence[Job]) -> None:
+    """Says so where a task asks for so little memory that its unit was forgotten."""
+    few = [job for job in jobs if 0 < job.demand.get("memory", 0) < LEAST_MEMORY]
+    if few:
+        asked = counted(int(few[0].demand["memory"]), "byte")
+        more = f", and {counted(len(few) - 1, 'more job')} as few" if few[1:] else ""
+        complain(
+            f"warning: {escaped(few[0].name)}: each task asks for {asked} of memory, in which none"
+            f" runs{more}; with a unit it is more, as in 4GiB"
+        )
 
 
 def check_follow(jobs: Sequence[Job]) -> None:
