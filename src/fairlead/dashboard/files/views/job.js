@@ -58,6 +58,8 @@ export function job(page) {
   const tasks = html("section", { hidden: true }, html("h2", {}, "Tasks"), list.form, shown.element, list.pages, output);
   const apart = html("p", { class: "soft", hidden: true }, "What it runs, its tasks and what they write are its tenant's own.");
 
+  const reasons = html("p", { hidden: true }, html("a", { href: `#why/${encodeURIComponent(name)}` }, "Why does it wait, and what would start it?"));
+
   /** @param {number} task @param {string} stream */
   async function write(task, stream) {
     const heading = html("h3", {}, `${stream} of task ${task}`);
@@ -86,7 +88,7 @@ export function job(page) {
       html("p", { class: "path soft" }, html("a", { href: "#jobs" }, "Jobs")),
       html("h1", {}, name),
       facts,
-      html("p", {}, mayAsk(page) ? html("a", { href: `#why/${encodeURIComponent(name)}` }, "Why does it wait, and what would start it?") : null),
+      reasons,
       what,
       apart,
       tasks,
@@ -96,6 +98,7 @@ export function job(page) {
       facts.replaceChildren(...factsOf(found));
       const own = found.job !== null;
       apart.hidden = own;
+      reasons.hidden = !own || !found.tasks.waiting || !mayAsk(page);
       what.hidden = tasks.hidden = !own;
       if (own) {
         const text = JSON.stringify(found.job, null, 2);
