@@ -153,7 +153,10 @@ def test_memory_without_a_unit_is_told(shell: Terminal) -> None:
         "submit", "--name", "few", "--memory", "10", "--tenant", "sales", *ENDLESS
     )
     assert (code, out) == (0, "few: submitted, 1 task\n")
-    assert "warning: few: each task asks for 10 bytes of memory, in which none runs; with a" in err
+    assert (
+        "warning: few: each task asks for 10 bytes of memory, less than any process takes; with a"
+        in err
+    )
 
 
 def test_very_many_jobs_are_submitted_in_several_requests_and_waited_for(

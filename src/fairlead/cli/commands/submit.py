@@ -195,8 +195,8 @@ def warn_of_bytes(jobs: Sequence[Job]) -> None:
         asked = counted(int(few[0].demand["memory"]), "byte")
         more = f", and {counted(len(few) - 1, 'more job')} as few" if few[1:] else ""
         complain(
-            f"warning: {escaped(few[0].name)}: each task asks for {asked} of memory, in which none"
-            f" runs{more}; with a unit it is more, as in 4GiB"
+            f"warning: {escaped(few[0].name)}: each task asks for {asked} of memory, less than any"
+            f" process takes{more}; with a unit it is more, as in 4GiB"
         )
 
 
