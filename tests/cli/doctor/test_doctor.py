@@ -313,7 +313,9 @@ def test_disk(
 ) -> None:
     usage = SimpleNamespace(free=free, total=whole)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_files=1000, f_favail=names))
+    monkeypatch.setattr(
+        os, "statvfs", lambda _: SimpleNamespace(f_files=1000, f_favail=names, f_flag=0)
+    )
     assert ask("disk").state is state
 
 

@@ -143,9 +143,11 @@ def test_a_file_of_jobs_is_submitted_whole_or_not_at_all(shell: Terminal, tmp_pa
     assert again.count("\n") == 1
     (row,) = shell.json("submit", "--again", "jobs.yaml")["jobs"]
     assert row["name"].startswith("one-")
-    assert shell.good("submit", "--key", "k", "--name", "two", "--tenant", "sales", "--", "true")
-    said = shell.refused("submit", "--again", "--key", "k", "jobs.yaml")
-    assert 'the key "k" was used for other jobs' in said
+    assert shell.good(
+        "submit", "--key", "keyed", "--name", "keyed", "--tenant", "sales", "--", "true"
+    )
+    said = shell.refused("submit", "--again", "--key", "keyed", "jobs.yaml")
+    assert 'the key "keyed" was used for other jobs' in said
 
 
 def test_memory_without_a_unit_is_told(shell: Terminal) -> None:
