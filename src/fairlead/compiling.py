@@ -130,6 +130,7 @@ def _load_lazily() -> None:
         library.take(*data)
         return library
 
+    # Who loads asks the class of all libraries, which does not know of ours.
     JITCodeLibrary._unserialize = staticmethod(unserialize)  # noqa: SLF001
 
 

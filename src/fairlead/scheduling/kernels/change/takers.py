@@ -177,9 +177,8 @@ def find_takers(s: Handle) -> Ints:
     first = np.zeros(w.tenants + 1, np.int64)
     line = _put_in_line(s, _find_kinds(s), first)
     wants = np.empty((len(line), resources), np.int64)
-    for i in range(
-        len(line)
-    ):  # an array put into a part of one compiles Numba's words for mistakes
+    # One by one: a row put into a row compiles Numba's words for shapes that differ.
+    for i in range(len(line)):
         for r in range(resources):
             wants[i, r] = s.demand[line[i], r]
     at, who = np.zeros(w.tenants, np.int64), np.zeros(w.tenants, np.int64)
