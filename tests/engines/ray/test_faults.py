@@ -315,14 +315,19 @@ def test_a_thousand_tasks(ray_bed: RayBed) -> None:
 def test_kills_of_the_driver_at_random_moments(
     ray_bed: RayBed, driven: RemoteEngine, cases: int
 ) -> None:
-    def killed() -> bool:
+    killed: set[int] = set()
+
+    def kill() -> bool:
         pid = driven.pid
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-        return pid is not None
+        # One that was killed is the engine's until its end is heard of.
+        if pid is None or pid in killed:
+            return False
+        os.kill(pid, signal.SIGKILL)
+        killed.add(pid)
+        return True
 
     draw = np.random.Generator(np.random.PCG64(7))
-    all_end_once(ray_bed, driven, draw, killed, 24 * cases)
+    all_end_once(ray_bed, driven, draw, kill, 24 * cases)
 
 
 def _fails(engine: RayEngine) -> bool:
