@@ -1,8 +1,7 @@
 """The folder that keeps compiled functions between runs, and notes on its contents.
 
-Numba keeps what it compiled, but does not notice an edit in a function of another file, nor two
-swapped fields of one type: so the folder is named by a hash of all sources that are compiled
-(docs/decisions/0072-compiled-state.md).
+What is kept of a function holds what it calls in other files, too: so the folder is named by a hash
+of all sources that are compiled (docs/decisions/0072-compiled-state.md).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import hashlib
 import importlib.metadata
 import os
 import sys
-import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,8 +18,11 @@ PACKAGE = Path(__file__).parent
 COMPILED = ("kernels", "placement")
 """Folders whose files are compiled."""
 
-ALSO = ("compiling.py", "scheduling/transitions.py")
-"""How they are compiled, and the states whose numbers are compiled with them."""
+ALSO = ("compiling.py", "compiler_cache.py", "scheduling/transitions.py")
+"""How they are compiled and kept, and the states whose numbers are compiled with them."""
+
+KERNEL = ".kernel"
+"""How the name of a file ends that holds a compiled function."""
 
 SIMULATION = "simulation"
 """The functions that are compiled together for simulations."""
@@ -36,7 +37,8 @@ def sources() -> tuple[Path, ...]:
     return tuple(sorted([*compiled, *(PACKAGE / name for name in ALSO)]))
 
 
-def cache_folder() -> Path:
+@cache
+def folder() -> Path:
     """The folder where what is compiled of exactly these sources is kept, if it can be."""
     digest = hashlib.blake2b(digest_size=12)
     for path in sources():
@@ -48,19 +50,6 @@ def cache_folder() -> Path:
     return base / f"compiled-{digest.hexdigest()}"
 
 
-@cache
-def folder() -> Path:
-    """The folder for what is compiled of exactly these sources. One that can be written to."""
-    place = cache_folder()
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            return place
-    except OSError:
-        # A home that cannot be written to (a service's user): compile again in each process.
-        return Path(tempfile.mkdtemp(prefix="fairlead-compiled-"))
-
-
 def first_time(what: str) -> bool:
     """Whether nobody has noted yet that all of `what` is compiled: it will take its time."""
     return not _note(what).exists()
@@ -69,13 +58,17 @@ def first_time(what: str) -> bool:
 def note(what: str) -> None:
     """Notes that all of `what` is compiled and kept."""
     with suppress(OSError):  # then it is said once more than needed that it takes long
+        folder().mkdir(parents=True, exist_ok=True)
         _note(what).touch()
 
 
+@cache
+def compiler() -> str:
+    """By what functions are compiled: who has another one cannot use what is kept."""
+    versions = (importlib.metadata.version(name) for name in ("numba", "llvmlite"))
+    return "-".join((sys.implementation.cache_tag or "python", *versions))
+
+
 def _note(what: str) -> Path:
-    """The file of the note. What Numba keeps is of this installation, as it was made, and of the
-    Python and the Numba that compiled it: so is the note."""
-    made = [(str(path), path.stat().st_mtime_ns) for path in sources()]
-    by = sys.implementation.cache_tag, importlib.metadata.version("numba")
-    digest = hashlib.blake2b(repr((made, by)).encode(), digest_size=6).hexdigest()
-    return folder() / f"{what}-{digest}.compiled"
+    """The file of the note."""
+    return folder() / f"{what}-{compiler()}.compiled"

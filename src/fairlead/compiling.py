@@ -14,15 +14,11 @@ from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
 from numba.np import linalg
 
-from fairlead.compiled import folder
+from fairlead.compiler_cache import CompilerCache
 
-# Numba reads options from a file in the folder where one is, at each compilation anew. The folder
-# of what it keeps, and runs, is one of them.
+# Numba reads options from a file in the folder where one is, at each compilation anew.
 vars(numba.config)["_config_fname"] = ""
 numba.config.reload_config()
-
-# Before any function is decorated: Numba asks for the folder then.
-numba.config.CACHE_DIR = str(folder())
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -64,6 +60,21 @@ def long_kernel(function: F) -> F:
     """As `kernel`, and other threads have the interpreter while it runs: it takes milliseconds.
     Nobody else may touch meanwhile what it is handed."""
     return _whole(function, nogil=True)
+
+
+def kernel_of(signature: Any, *, keep: bool = True) -> Callable[[Callable[..., object]], Any]:
+    """As `kernel`, for arguments of these kinds alone, and compiled at once. `keep`: for other
+    runs, too."""
+
+    def compile_now(function: Callable[..., object]) -> Any:
+        made = numba.njit(error_model="numpy")(function)
+        if keep:
+            made._cache = CompilerCache(function)  # noqa: SLF001  Numba has no other way
+        made.compile(signature)
+        made.disable_compile()
+        return made
+
+    return compile_now
 
 
 def inner(function: F) -> F:
@@ -190,8 +201,9 @@ class _PartCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
 
 
 def _whole(function: F, **options: bool) -> F:
-    made = numba.njit(cache=True, pipeline_class=_WholeCompiler, error_model="numpy", **options)
-    return _once(made(function))
+    made = numba.njit(pipeline_class=_WholeCompiler, error_model="numpy", **options)(function)
+    made._cache = CompilerCache(function)  # noqa: SLF001  Numba has no other way
+    return _once(made)
 
 
 def _part(function: F, **options: bool) -> F:

@@ -345,11 +345,11 @@ def test_the_kernel_tells_of_its_clock() -> None:
 
 def test_compiler_cache(ask: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "cache" / "compiled-1"
-    monkeypatch.setattr("fairlead.compiled.cache_folder", lambda: place)
+    monkeypatch.setattr("fairlead.compiled.folder", lambda: place)
     assert "nothing is compiled" in ask("compiler cache").text
     assert not place.exists()
     place.mkdir(parents=True)
-    (place / "f.nbi").touch()
+    (place / "f.kernel").touch()
     assert ask("compiler cache").state is State.OK
     shutil.rmtree(place.parent)
     place.parent.write_text("in the way")

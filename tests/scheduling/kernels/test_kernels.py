@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from weakref import ref
 
 import numpy as np
 import pytest
 
-from fairlead import compiled
 from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.change import machine_events as happen
 from fairlead.scheduling.kernels.memory.codes import Full
@@ -20,42 +16,6 @@ from fairlead.scheduling.kernels.memory.tables import FLOATS, INTS, LISTS, SETS,
 from fairlead.scheduling.kernels.room.rules import score_of
 from fairlead.scheduling.placement.registry import find
 from fairlead.scheduling.state import search_invariants
-
-CALLED = """
-from fairlead.compiling import kernel
-
-@kernel
-def plus_one(number):
-    return number + 1
-
-@kernel
-def twice(number):
-    return 2 * plus_one(number)
-
-def library():
-    [compiled] = plus_one.overloads.values()
-    return compiled.library
-"""
-LOADED = """
-import called
-assert called.plus_one(3) == 4
-assert called.library()._shared_module is None, "LLVM's code was read in vain"
-assert called.twice(3) == 8
-assert called.library()._shared_module is not None
-"""
-
-
-def test_of_a_kernel_that_was_kept_llvm_reads_its_code_where_another_one_calls_it(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
-    places = {compiled.VARIABLE: str(tmp_path / "kept"), "PYTHONPATH": str(tmp_path)}
-    for program in ("import called; called.plus_one(3)", LOADED):  # processes of their own
-        words = [sys.executable, "-c", program]
-        done = subprocess.run(
-            words, env=os.environ | places, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
 
 
 def test_every_table_grows_and_keeps_what_is_in_it() -> None:
@@ -109,34 +69,6 @@ def test_the_sets_of_a_resource_hold_from_the_smallest_to_the_largest_room() -> 
     assert list(search_invariants.sets(state)) == []
     state.widen(1)  # made anew
     assert (state.sets == kept).all()
-
-
-def test_the_folder_follows_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(compiled.VARIABLE, str(tmp_path))
-    found = []
-    source = tmp_path / "kernel.py"
-    monkeypatch.setattr(compiled, "PACKAGE", tmp_path)
-    monkeypatch.setattr(compiled, "sources", lambda: (source,))
-    for text in ("one", "two", "one"):
-        source.write_text(text, encoding="utf-8")
-        compiled.folder.cache_clear()
-        found.append(compiled.folder())
-    compiled.folder.cache_clear()
-    assert found[0] == found[2] != found[1]
-
-
-def test_nothing_is_compiled_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "folder", lambda: tmp_path)
-    (tmp_path / "kernel.nbi").touch()  # one is not all
-    source = tmp_path / "kernel.py"
-    source.touch()
-    monkeypatch.setattr(compiled, "sources", lambda: (source,))
-    assert compiled.first_time(compiled.SIMULATION)
-    compiled.note(compiled.SIMULATION)
-    assert not compiled.first_time(compiled.SIMULATION)
-    # Installed anew, with the same text: Numba does not take what it kept for it.
-    os.utime(source, ns=(1, 1))
-    assert compiled.first_time(compiled.SIMULATION)
 
 
 def test_a_rule_of_ones_own_is_found_in_a_file(tmp_path: Path) -> None:

@@ -120,16 +120,16 @@ def tokens(subject: Subject) -> Finding:
 
 def compiler_cache(subject: Subject) -> Finding:
     """Whether what is compiled is kept."""
-    from fairlead.compiled import cache_folder
+    from fairlead.compiled import KERNEL, folder
 
-    place = cache_folder()
+    place = folder()
     above = subject.nearest(place)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         return warn(
             f"{above} cannot be written, so every start compiles the scheduler again",
             "name another folder in FAIRLEAD_CACHE",
         )
-    if not place.is_dir() or not any(place.rglob("*.nbi")):
+    if not place.is_dir() or not any(place.glob(f"*{KERNEL}")):
         return warn(
             f"nothing is compiled in {place} yet: the first start of this version takes a minute",
             "start it once before somebody waits, and keep that folder",

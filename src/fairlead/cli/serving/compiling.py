@@ -21,7 +21,7 @@ def compile_first(placement: str | None = None) -> None:
     """Compiles what a service with this placement rule needs, as far as it is not kept.
 
     It looks itself instead of believing a note that all was compiled before: what is kept is of
-    one processor, one Python, one Numba and one place and time of installation."""
+    one processor, one Python and one Numba."""
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
     from fairlead.service.api.kernels.warming import warm_door

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from numba import types
 from numba.experimental import structref
 
-from fairlead.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, kernel_of, small
 from fairlead.scheduling.kernels.memory.records import RecordType, register
 from fairlead.scheduling.kernels.memory.state import STATE, Handle
 from fairlead.scheduling.kernels.room.fits import same
@@ -58,7 +57,7 @@ RULE = RuleType(
 )
 
 
-@numba.njit(RULE(_FUNCTION, _COMPARE, types.float64, types.int64), cache=True)  # type: ignore[untyped-decorator]  # Numba has no types
+@kernel_of(RULE(_FUNCTION, _COMPARE, types.float64, types.int64))
 def _rule(score: Any, compare: Any, close: float, scarce: int) -> Any:
     rule: Any = structref.new(RULE)
     rule.score = score
@@ -83,8 +82,8 @@ def make_rule(
     plain = getattr(function, "py_func", function)
     by = _as_scored if compare is None else compare
     rule: Rule = _rule(
-        numba.njit(SCORE, cache=keep, error_model="numpy")(plain),
-        numba.njit(COMPARE, cache=True, error_model="numpy")(by),
+        kernel_of(SCORE, keep=keep)(plain),
+        kernel_of(COMPARE)(by),
         0.0 if compare is None else CLOSE,
         int(scarce),
     )

@@ -1,0 +1,90 @@
+"""What the compiler makes, kept in files between runs."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import pickle
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from fairlead.compiled import KERNEL, compiler, folder
+from fairlead.model.errors import OutputError
+from fairlead.whole_file import write_whole
+
+logger = logging.getLogger(__name__)
+
+DIGEST = 16
+"""Bytes at the beginning of a file."""
+
+_warned: set[Path] = set()
+"""Folders of which it was said that they cannot be written."""
+
+
+class CompilerCache:
+    """What is kept of one function: a file for each kind of arguments and of processor.
+
+    Each begins with a digest of whose it is and of all that follows. One that another digest
+    belongs to, since power or disk failed while it was written, is as if it were not there.
+    Numba's own cache believes its files, and names them in one that two processes may exchange
+    (docs/decisions/0336-what-is-kept-is-checked.md).
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        assert function.__closure__ is None, "what it closes over would have to be of its name"
+        code = function.__code__
+        source = _digest(code.co_filename)
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._function = repr((self._name, code.co_firstlineno, source, compiler()))
+
+    def load_overload(self, kinds: Any, context: Any) -> Any:
+        """What Numba made of the function for arguments of these kinds, if it is kept."""
+        context.refresh()
+        path, whose = self._file(kinds, context.codegen())
+        try:
+            found = path.read_bytes()
+        except OSError:
+            return None
+        content = found[DIGEST:]
+        if found[:DIGEST] != _checked(whose, content):
+            return None
+        return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: SLF001  Numba has no other way
+
+    def save_overload(self, kinds: Any, made: Any) -> None:
+        """Keeps it. Where that cannot be, the next process compiles again."""
+        path, whose = self._file(kinds, made.codegen)
+        content = dumps(made._reduce())  # noqa: SLF001  Numba has no other way
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, _checked(whose, content) + content)
+        except (OSError, OutputError) as error:
+            _warn(path.parent, error)
+
+    def _file(self, kinds: Any, codegen: Any) -> tuple[Path, bytes]:
+        """Where it is, and whose: of this function, for these arguments and this processor."""
+        whose = hashlib.blake2b(
+            repr((self._function, kinds, codegen.magic_tuple())).encode(), digest_size=DIGEST
+        )
+        return folder() / f"{self._name}.{whose.hexdigest()}{KERNEL}", whose.digest()
+
+
+def _checked(whose: bytes, content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=DIGEST, key=whose).digest()
+
+
+@cache
+def _digest(path: str) -> str:
+    """Of a source. That of ours names the folder, too; others have kernels in their own files."""
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=DIGEST).hexdigest()
+
+
+def _warn(place: Path, error: Exception) -> None:
+    """Says once why the next process compiles again."""
+    if place not in _warned:
+        _warned.add(place)
+        logger.warning("what is compiled cannot be kept, so each start compiles it: %s", error)

@@ -1,0 +1,200 @@
+"""How functions are compiled, and kept between runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fairlead import compiled, compiler_cache
+from fairlead.compiling import report_compiling
+
+CALLED = """
+from fairlead.compiling import kernel
+
+@kernel
+def plus_one(number):
+    return number + 1
+
+@kernel
+def twice(number):
+    return 2 * plus_one(number)
+
+def library():
+    [compiled] = plus_one.overloads.values()
+    return compiled.library
+"""
+LOADED = """
+import called
+assert called.plus_one(3) == 4
+assert called.library()._shared_module is None, "LLVM's code was read in vain"
+assert called.twice(3) == 8
+assert called.library()._shared_module is not None
+"""
+
+
+def test_of_a_kernel_that_was_kept_llvm_reads_its_code_where_another_one_calls_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
+    places = {compiled.VARIABLE: str(tmp_path / "kept"), "PYTHONPATH": str(tmp_path)}
+    for program in ("import called; called.plus_one(3)", LOADED):  # processes of their own
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(
+            words, env=os.environ | places, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where what is compiled is kept: an empty folder, made when something is."""
+    monkeypatch.setenv(compiled.VARIABLE, str(tmp_path / "cache"))
+    compiled.folder.cache_clear()
+    yield compiled.folder()
+    compiled.folder.cache_clear()
+
+
+def begun(source: Path, text: str = CALLED) -> ModuleType:
+    """The module of this text, as another process has it that has called nothing of it yet."""
+    source.parent.mkdir(exist_ok=True)
+    source.write_text(text, encoding="utf-8")
+    compiler_cache._digest.cache_clear()  # noqa: SLF001  a process reads each source once
+    spec = importlib.util.spec_from_file_location("called", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["called"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def compiles(module: ModuleType, number: int = 3) -> bool:
+    """Whether the first function is compiled when it is called."""
+    told: list[tuple[int, int]] = []
+    with report_compiling(lambda *numbers: told.append(numbers)):
+        assert module.plus_one(number) == number + 1
+    return bool(told)
+
+
+@pytest.fixture(autouse=True)
+def _no_module() -> Iterator[None]:
+    yield
+    sys.modules.pop("called", None)
+
+
+def test_what_was_compiled_is_kept_wherever_the_same_source_is(kept: Path, tmp_path: Path) -> None:
+    assert compiles(begun(tmp_path / "here" / "called.py"))
+    assert not compiles(begun(tmp_path / "here" / "called.py"))
+    assert not compiles(begun(tmp_path / "there" / "called.py"))
+    [file] = kept.iterdir()
+    assert file.suffix == compiled.KERNEL
+    assert compiles(begun(tmp_path / "there" / "called.py", CALLED + "# edited\n"))
+
+
+def cut_short(file: Path) -> None:
+    """As after a loss of power."""
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def emptied(file: Path) -> None:
+    """As on a disk that was full."""
+    file.write_bytes(b"")
+
+
+def zeroed(file: Path) -> None:
+    """As where its name was written before its content."""
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+def changed(file: Path) -> None:
+    """Changes one bit in the midst of it, where the machine code is."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [cut_short, emptied, zeroed, changed])
+def test_a_damaged_file_is_as_if_it_were_not_there(
+    kept: Path, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    source = tmp_path / "called.py"
+    assert compiles(begun(source))
+    [file] = kept.iterdir()
+    whole = len(file.read_bytes())
+    damage(file)
+    assert compiles(begun(source))
+    assert [file] == list(kept.iterdir())
+    assert file.stat().st_size == pytest.approx(whole, rel=0.1)
+    assert not compiles(begun(source))
+
+
+def test_a_file_of_another_function_is_not_believed(kept: Path, tmp_path: Path) -> None:
+    source = tmp_path / "called.py"
+    module = begun(source)
+    assert compiles(module)
+    [one] = kept.iterdir()
+    assert module.twice(3) == 8
+    [other] = set(kept.iterdir()) - {one}
+    one.write_bytes(other.read_bytes())
+    assert compiles(begun(source))
+
+
+def test_who_has_another_compiler_compiles(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "called.py"
+    assert compiles(begun(source))
+    monkeypatch.setattr(compiler_cache, "compiler", lambda: "another")
+    assert compiles(begun(source))
+    assert len(list(kept.iterdir())) == 2
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_and_said_once(
+    kept: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.parent.write_text("a file\n", encoding="utf-8")  # root may write to any folder
+    module = begun(tmp_path / "called.py")
+    assert compiles(module)
+    assert module.twice(3) == 8
+    [said] = caplog.messages
+    assert said.startswith("what is compiled cannot be kept, so each start compiles it: ")
+    assert "Not a directory" in said
+
+
+def test_what_is_kept_can_be_read_by_others(kept: Path, tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        assert compiles(begun(tmp_path / "called.py"))
+    finally:
+        os.umask(mask)
+    [file] = kept.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_folder_follows_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(compiled.VARIABLE, str(tmp_path))
+    found = []
+    source = tmp_path / "kernel.py"
+    monkeypatch.setattr(compiled, "PACKAGE", tmp_path)
+    monkeypatch.setattr(compiled, "sources", lambda: (source,))
+    for text in ("one", "two", "one"):
+        source.write_text(text, encoding="utf-8")
+        compiled.folder.cache_clear()
+        found.append(compiled.folder())
+    compiled.folder.cache_clear()
+    assert found[0] == found[2] != found[1]
+
+
+def test_nothing_is_compiled_at_first(kept: Path) -> None:
+    kept.mkdir(parents=True)
+    (kept / f"one{compiled.KERNEL}").touch()  # one is not all
+    assert compiled.first_time(compiled.SIMULATION)
+    compiled.note(compiled.SIMULATION)
+    assert not compiled.first_time(compiled.SIMULATION)
