@@ -120,9 +120,18 @@ def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(
     token: str, environ: dict[str, str]
 ) -> None:
     environ["FAIRLEAD_TOKEN"] = token
-    with pytest.raises(InputError, match="the token holds signs that no token has") as refused:
+    with pytest.raises(InputError, match="that no token has; copy it once more") as refused:
         find_place("http://a", environ=environ)
     assert token not in str(refused.value)
+
+
+def test_of_an_admins_file_that_is_damaged_is_said_how_another_one_is_made(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    state = serve_here(tmp_path)
+    (state / "admin-token").write_bytes(bytes(53))  # as after a loss of power
+    with pytest.raises(InputError, match=r"admin-token\) holds signs .* take that file away"):
+        find_place(environ=environ)
 
 
 def test_a_place_never_shows_its_token(environ: dict[str, str], tmp_path: Path) -> None:

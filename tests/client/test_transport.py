@@ -276,6 +276,18 @@ def test_a_token_that_is_refused_is_named_by_where_it_comes_from(by: str, senten
             client.version()
 
 
+def test_of_an_admins_file_that_is_empty_is_said_how_another_one_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "admin-token"
+    with answering(lambda _: Answer(401, refusal("unauthorized"))) as (url, _):
+        place = Place(url, None, None, "--url", token_by=str(file))
+        with Client(place=place) as client:
+            with pytest.raises(NotAllowedError, match=r"none is given: set FAIRLEAD_TOKEN$"):
+                client.version()
+            file.touch()  # as after a loss of power
+            with pytest.raises(NotAllowedError, match="is empty: take that file away and start"):
+                client.version()
+
+
 def test_a_proxy_is_not_asked_for_what_is_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx2
 
 from fairlead.client.errors import (
@@ -13,7 +15,7 @@ from fairlead.client.errors import (
     ServiceError,
     UnknownNameError,
 )
-from fairlead.client.places import ADMIN_TOKEN, Place
+from fairlead.client.places import ADMIN_TOKEN, RENEW_ADMIN, Place
 from fairlead.model.errors import Mistake
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 
@@ -65,13 +67,13 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
         )
     if status == 401:
         how = f"it is from {place.token_by}: check it, or ask for a new one"
+        of_admin = place.token_by.endswith(f"/{ADMIN_TOKEN}")
         if place.token is None:
             how = "none is given: set FAIRLEAD_TOKEN"
-        elif place.token_by.endswith(f"/{ADMIN_TOKEN}"):
-            how = (
-                f"it is from {place.token_by}: where it was revoked, take that file away and start"
-                " the service again, which makes another one"
-            )
+            if of_admin and _is_empty(Path(place.token_by)):
+                how += f"; {place.token_by} is empty: {RENEW_ADMIN}"
+        elif of_admin:
+            how = f"it is from {place.token_by}: where it was revoked, {RENEW_ADMIN}"
         return NotAllowedError(f"{place.url} does not take the token; {how}", status)
     if status == 403:
         return NotAllowedError(text or "this token may not do that", status)
@@ -94,6 +96,13 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
             status,
         )
     return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
+
+
+def _is_empty(file: Path) -> bool:
+    try:
+        return file.stat().st_size == 0
+    except OSError:
+        return False
 
 
 def _mistakes_in(tree: object) -> tuple[Mistake, ...]:

@@ -31,6 +31,9 @@ STANDBY_ADDRESS = "standby-address"
 """The first of these, of a service that waits beside another one for its state folder."""
 
 
+RENEW_ADMIN = "take that file away and start the service again, which makes another one"
+"""How an admin who starts the service gets a token where the file with one is of no use."""
+
 _TOKEN = re.compile(r"[!-~]+")
 """Signs of a token; anything else cannot be sent, and must not be shown."""
 
@@ -127,7 +130,11 @@ def find_place(
     if not given and login is None and by_file:
         given, token_by = written.get("token"), f"{config_file(environ)}"
     if given and not _TOKEN.fullmatch(given):
-        raise InputError("the token holds signs that no token has", "copy it once more")
+        of_file = token_by.endswith(f"/{ADMIN_TOKEN}")
+        raise InputError(
+            f"the token (from {token_by}) holds signs that no token has",
+            RENEW_ADMIN if of_file else "copy it once more",
+        )
     believed = ca or environ.get("FAIRLEAD_CA")
     if not believed and by_file:
         believed = written.get("ca")

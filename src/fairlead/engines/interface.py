@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fairlead.model.command import Command
@@ -26,6 +27,14 @@ MOST_OUTPUT = 256 * 2**20
 class EngineError(FairleadError):
     """The engine cannot be reached, or failed, as a whole. What was asked may or may not have been
     done: everything asked of an engine may be asked again."""
+
+
+def damaged(path: Path) -> tuple[str, str]:
+    """What is wrong with the file of an engine's name, and what would be right."""
+    return (
+        f"{path} does not say which engine this is",
+        "put back the last good copy, or remove it; what runs then counts as lost, perhaps started",
+    )
 
 
 @contextmanager

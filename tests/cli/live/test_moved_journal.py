@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.cli.serving.copies import check_original
 from fairlead.client.client import Client
 from fairlead.client.waiting import wait_for
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from tests.cli.live.place import CLUSTER, PATIENCE, Served, fairlead, serving, until
 
@@ -81,6 +83,9 @@ def test_a_copy_of_a_state_folder_is_refused_until_an_operator_says_that_it_is_m
         assert f"{copy} is a copy, or was restored" in refused.stderr
         assert "say so once with --state-is-moved" in refused.stderr
         assert sorted(path.name for path in copy.rglob("*")) == before
+        (copy / "original").write_bytes(bytes(8))  # as after a loss of power
+        with pytest.raises(InputError, match="may be a copy, since `original` in it is damaged"):
+            check_original(copy, is_moved=False)
         with Client(served.url, (served.state / "admin-token").read_text().strip()) as client:
             assert client.job("once").tasks.running == 1
         served.stop(signal.SIGKILL)

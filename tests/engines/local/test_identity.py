@@ -9,6 +9,7 @@ import pytest
 from fairlead.engines.interface import EngineError
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.processes import boot
+from fairlead.model.errors import InputError
 
 
 def test_the_name_stays_and_the_owner_grows(tmp_path: Path) -> None:
@@ -36,7 +37,7 @@ def test_the_file_of_a_version_before_is_read(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_sentence_and_stays(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "engine"
     path.write_bytes(data)
-    with pytest.raises(EngineError, match="does not say which engine this is") as caught:
+    with pytest.raises(InputError, match="does not say which engine this is; put back") as caught:
         Identity(path)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == data
@@ -44,5 +45,5 @@ def test_a_damaged_file_is_one_sentence_and_stays(tmp_path: Path, data: bytes) -
 
 def test_a_folder_in_its_place_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "engine").mkdir()
-    with pytest.raises(EngineError, match="does not say which engine this is"):
+    with pytest.raises(InputError, match="does not say which engine this is"):
         Identity(tmp_path / "engine")

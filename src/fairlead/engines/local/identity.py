@@ -7,8 +7,9 @@ import re
 import uuid
 from pathlib import Path
 
-from fairlead.engines.interface import EngineError
+from fairlead.engines.interface import EngineError, damaged
 from fairlead.engines.local.processes import boot
+from fairlead.model.errors import InputError
 from fairlead.whole_file import write_private
 
 IDENTITY = re.compile(r"([0-9a-f]{12}) (\S+)(?: ([0-9]{1,18}))?\n")
@@ -20,7 +21,8 @@ class Identity:
     its newest owner. `new`: it was not kept before.
 
     `same_boot`: the machine was not started anew since. What was written without being synced can
-    be relied on only then, and only then do process numbers mean what they meant."""
+    be relied on only then, and only then do process numbers mean what they meant. Making one raises
+    InputError where the file is damaged: no time mends it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,17 +31,20 @@ class Identity:
         if self.new:
             self.name, self.same_boot = uuid.uuid4().hex[:12], True
         else:
-            self.name, last, self.owner = self._read()
+            try:
+                self.name, last, self.owner = self._read()
+            except EngineError as error:
+                raise InputError(*damaged(path)) from error
             self.same_boot = last == boot()
 
     def _read(self) -> tuple[str, str, int]:
         try:
             text = self._path.read_text(encoding="ascii")
         except (OSError, UnicodeError) as error:
-            raise _damage_error(self._path) from error
+            raise EngineError("; ".join(damaged(self._path))) from error
         found = IDENTITY.fullmatch(text)
         if found is None:
-            raise _damage_error(self._path)
+            raise EngineError("; ".join(damaged(self._path)))
         return found[1], found[2], int(found[3] or 0)
 
     def take(self, owner: int) -> None:
@@ -75,10 +80,3 @@ class Identity:
         if self.new or self._read() != (self.name, last, self.owner):
             write_private(self._path, f"{self.name} {last} {self.owner}\n")
             self.new = False
-
-
-def _damage_error(path: Path) -> EngineError:
-    return EngineError(
-        f"{path} does not say which engine this is: put back the last good copy, or remove it;"
-        " what runs then counts as lost, perhaps started"
-    )

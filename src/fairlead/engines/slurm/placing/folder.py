@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from fairlead.engines.interface import Attempt, EngineError, Output, Stream, first_byte
+from fairlead.engines.interface import Attempt, EngineError, Output, Stream, damaged, first_byte
 from fairlead.engines.people import Person, make_work_folder
+from fairlead.model.errors import InputError
 from fairlead.whole_file import write_private
 
 IDENTITY = re.compile(r"([0-9a-f]{12}) ([0-9]{1,18})\n")
@@ -50,7 +51,8 @@ def attempt_of(text: str) -> Attempt | None:
 
 class Folder:
     """`base` is the engine's own and closed to others; below `work` each attempt has a folder of
-    its user's. Methods raise OSError."""
+    its user's. Methods raise OSError; making one raises InputError where the file of its name is
+    damaged: no time mends it."""
 
     def __init__(self, base: Path, work: Path) -> None:
         self.work = work
@@ -62,7 +64,10 @@ class Folder:
         self.new = not self._file.exists()
         # Of two engines the one that was made first has the lesser name.
         made = f"{int(time.time()):08x}{secrets.token_hex(2)}"
-        self.identity, self._owner = (made, 0) if self.new else self._read()
+        try:
+            self.identity, self._owner = (made, 0) if self.new else self._read()
+        except EngineError as error:
+            raise InputError(*damaged(self._file)) from error
 
     def take(self, owner: int) -> None:
         """From now on, durably, nobody with a lower number starts anything here. Raises
@@ -190,8 +195,5 @@ class Folder:
         except (OSError, UnicodeError):
             found = None
         if found is None:
-            raise EngineError(
-                f"{self._file} does not say which engine this is: put back the last good copy, or"
-                " remove it; what runs then counts as lost, perhaps started"
-            )
+            raise EngineError("; ".join(damaged(self._file)))
         return found[1], int(found[2])
