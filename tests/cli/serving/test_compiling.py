@@ -19,4 +19,4 @@ def test_the_first_function_that_is_compiled_says_so(capsys: pytest.CaptureFixtu
         assert capsys.readouterr().err == ""
         show(0, 200)
         show(1, 200)  # within ten seconds: no second line
-    assert capsys.readouterr() == ("", f"{SAID}: about half a minute\n")
+    assert capsys.readouterr() == ("", f"{SAID}: a minute or two\n")

@@ -41,7 +41,7 @@ def compiling_progress() -> Iterator[Show]:
         def show(done: int, total: int) -> None:
             nonlocal next_line
             if next_line is None:
-                complain(f"{SAID}: about half a minute")
+                complain(f"{SAID}: a minute or two")
             elif time.monotonic() < next_line:
                 return
             else:
