@@ -498,9 +498,9 @@ def test_every_view_is_used_by_keyboard_alone(place: Place, signed_in: Callable[
     expect(east).to_be_focused()
     expect(page.locator(".detail h3")).to_contain_text("a[1-2]")
     place.client.cancel_jobs("first", "second")
-    page.goto(f"{place.url}/#time")
     place.client.drain("b1")
     place.client.undrain("b1")
+    page.goto(f"{place.url}/#time")  # with what is the first mark by now, before it is looked for
     mark = page.locator(".marks li", has_text="b1 takes tasks again").first.get_by_role("button")
     tabbed(page, mark)
     page.keyboard.press("Enter")

@@ -123,18 +123,18 @@ def compiler_cache(subject: Subject) -> Finding:
     from fairlead.compiled import KERNEL, folder
 
     place = folder()
+    if any(place.glob(f"*{KERNEL}")):
+        return well(f"compiled functions are kept in {place}")
     above = subject.nearest(place)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         return warn(
             f"{above} cannot be written, so every start compiles the scheduler again",
             "name another folder in FAIRLEAD_CACHE",
         )
-    if not place.is_dir() or not any(place.glob(f"*{KERNEL}")):
-        return warn(
-            f"nothing is compiled in {place} yet: the first start of this version takes a minute",
-            "start it once before somebody waits, and keep that folder",
-        )
-    return well(f"compiled functions are kept in {place}")
+    return warn(
+        f"nothing is compiled in {place} yet: its first start takes a minute or two",
+        "start it once before somebody waits, and keep that folder",
+    )
 
 
 def users(subject: Subject) -> Finding:
