@@ -23,6 +23,7 @@ from tests.reference.online_state import (
     holds_empty,
     leaves,
     may_use,
+    must_end,
     needed,
     preferred,
     room,
@@ -176,7 +177,8 @@ def remember_run(world: World, task: PlainTask, time: int) -> None:
 def may_pass(world: World, job: PlainJob, machine: PlainMachine, left: Room | None = None) -> bool:
     """May the job be placed there in spite of reservations? It may if nobody else has reserved
     the machine, or if its task, whose duration is told, ends before the other is to start, or if
-    the tasks that are counted on there find as much as before. `left`: as if that were free."""
+    the tasks that are counted on there find as much once all has ended that must. `left`: as if
+    that were free."""
     other = owner(world, machine)
     if other is None or other == job.seq:
         return True
@@ -190,7 +192,8 @@ def may_pass(world: World, job: PlainJob, machine: PlainMachine, left: Room | No
     tasks = (kept if machine.seq in kept else world.reserved[other].machines)[machine.seq]
     left = left or room(world, machine)
     fits = tasks_that_fit(world, job, left) > 0
-    return fits and leaves(world, job, world.jobs[other], tasks, left)
+    ends = must_end(world, world.jobs[other], tasks, machine)
+    return fits and leaves(world, job, world.jobs[other], tasks, left, ends)
 
 
 def places(world: World, job: PlainJob, machine: PlainMachine) -> int:
@@ -205,12 +208,14 @@ def places(world: World, job: PlainJob, machine: PlainMachine) -> int:
 
 def under_caps(world: World, job: PlainJob, count: int) -> bool:
     """Do the caps of the job's tenant, and of those above it, allow so many tasks more, beside what
-    is set aside for others? What the job does not demand does not matter."""
+    is set aside for others and not held by what must end first? What the job does not demand does
+    not matter."""
     for tenant in world.ancestors(job):
         for r, measure in enumerate(world.measures):
             if measure.name not in tenant.limit or job.demand[r] == 0:
                 continue
-            held = _taken(world, tenant, r, job)
+            own = world.aside.get(job.seq, 0) * job.demand[r]
+            held = _taken(world, tenant, r) - max(own, _eased(world, tenant, r))
             if (held + count * job.demand[r]) * measure.unit > tenant.limit[measure.name]:
                 return False
     return True
@@ -223,6 +228,29 @@ def _taken(world: World, tenant: Tenant, r: int, but: PlainJob | None = None) ->
         j.demand[r] * (len(world.tasks_of(j)) + (world.aside.get(j.seq, 0) if j is not but else 0))
         for j in world.holders(tenant.name)
     )
+
+
+def _eased(world: World, tenant: Tenant, r: int) -> int:
+    """How much of what is set aside below a tenant, where its cap is exceeded so, is held by tasks
+    that must end before it is used: it would not fit beside them, did nobody hold anything else."""
+    below = world.holders(tenant.name)
+    owed = [
+        sum(world.aside.get(j.seq, 0) * j.demand[q] for j in below)
+        for q in range(len(world.measures))
+    ]
+    caps = {
+        q: tenant.limit[measure.name] / measure.unit
+        for q, measure in enumerate(world.measures)
+        if measure.name in tenant.limit
+    }
+    if not any(owed) or not any(_taken(world, tenant, q) > cap for q, cap in caps.items()):
+        return 0
+    ends = [
+        j
+        for j in below
+        if any(owed[q] > 0 and j.demand[q] + owed[q] > cap for q, cap in caps.items())
+    ]
+    return min(owed[r], sum(j.demand[r] * len(world.tasks_of(j)) for j in ends))
 
 
 def _can_set_aside(

@@ -296,10 +296,28 @@ def take(world: World, job: PlainJob, left: Room) -> None:
         left.free[r] -= d
 
 
-def leaves(world: World, job: PlainJob, other: PlainJob, tasks: int, left: Room) -> bool:
+def must_end(world: World, other: PlainJob, tasks: int, machine: PlainMachine) -> list[int]:
+    """How much becomes free of each resource before so many tasks of another job can start there:
+    what those hold beside which they would not fit on the machine, were there nothing else."""
+    ends = [0] * len(other.demand)
+    for task in world.tasks_on(machine):
+        demand = world.jobs[task.job].demand
+        if any(
+            its > 0
+            and not world.measures[r].piece
+            and demand[r] + tasks * its > machine.capacity[r]
+            for r, its in enumerate(other.demand)
+        ):
+            ends = [amount + d for amount, d in zip(ends, demand, strict=True)]
+    return ends
+
+
+def leaves(
+    world: World, job: PlainJob, other: PlainJob, tasks: int, left: Room, ends: list[int]
+) -> bool:
     """Would a task of the job leave so many of another one what they want, of each resource that
-    both want? Of one of which they miss something, it would not, nor of devices of which the other
-    job takes parts."""
+    both want, once so much `ends`? Of one of which they miss something, it would not, nor of
+    devices of which the other job takes parts."""
     after = Room([*left.free], {r: [*pieces] for r, pieces in left.pieces.items()})
     take(world, job, after)
     for r, d in enumerate(job.demand):
@@ -307,7 +325,7 @@ def leaves(world: World, job: PlainJob, other: PlainJob, tasks: int, left: Room)
         if d == 0 or its == 0:
             continue
         if not unit:
-            enough = after.free[r] >= tasks * its
+            enough = after.free[r] + ends[r] >= tasks * its
         elif its < unit:
             enough = False
         else:

@@ -169,3 +169,18 @@ def test_a_reservation_is_passed_on_where_its_job_starts_elsewhere() -> None:
     assert core.why("b0").running == 1
     assert core.state.machine["reserved"][:2].max() == core.ids.jobs["b2"]
     assert core.state.header[0]["reservations"] == 1
+
+
+def test_large_jobs_that_take_turns_leave_small_ones_what_is_of_no_use_to_them() -> None:
+    """Where no two large ones fit together: else each would drain small ones beside the last, long
+    before it can start."""
+    told: list[Event] = []
+    for i in range(3):
+        told += stream(f"large{i}", range(13, 17), 5 * MINUTE, 4 * HOUR)
+        told += stream(f"small{i}", 1, 10 * SECOND, 4 * HOUR)
+    means = {f"large{i}": 20 * MINUTE for i in range(3)} | {
+        f"small{i}": 5 * MINUTE for i in range(3)
+    }
+    found = held(1, 24, told, means)
+    assert sum(part for name, part in found.items() if name.startswith("small")) > 8
+    assert sum(found.values()) > 22

@@ -147,3 +147,69 @@ def test_nobody_takes_parts_of_devices_while_too_few_are_whole() -> None:
     for task in range(3):
         assert started(core, *ended(4, task)) == []
     assert started(core, *ended(5, 3)) == ["whole"]
+
+
+def beside_wide(cpus: int) -> Core:
+    """A machine of 8 CPUs, full with a task of 5 and three of 1, is reserved for one of so many;
+    more of 1 wait."""
+    told = [MachineJoined(0, Machine("m", {"cpu": 8})), small("wide", 0, cpu=5)]
+    core = core_with(*told, JobSubmitted(0, Job("ones", {"cpu": 1})))
+    core.handle(JobSubmitted(SECOND, Job("large", {"cpu": cpus}, tasks=1)))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][0] == core.ids.jobs["large"]
+    return core
+
+
+WIDE = TaskFinished(9 * SECOND, "wide", 0)
+
+
+def test_what_must_end_in_any_case_is_not_waited_for_with_idle_room() -> None:
+    """Beside 5 of 8 CPUs 6 never fit: until those are free 2 are left for others."""
+    core = beside_wide(6)
+    assert started(core, *ended(4, 0)) == []
+    assert started(core, *ended(5, 1)) == ["ones"]
+    assert started(core, *ended(6, 2)) == ["ones"]
+    assert started(core, WIDE) == ["large"]
+
+
+def test_what_it_would_fit_beside_need_not_end() -> None:
+    core = beside_wide(3)
+    for task in range(2):
+        assert started(core, *ended(4 + task, task)) == []
+    assert started(core, *ended(6, 2)) == ["large"]
+
+
+def test_what_a_gang_counts_on_there_is_more_than_one_task() -> None:
+    """Beside 5 of 8 CPUs one task of 2 fits, but not both that are counted on."""
+    told = [MachineJoined(0, Machine("m", {"cpu": 8})), small("wide", 0, cpu=5)]
+    core = core_with(*told, JobSubmitted(0, Job("ones", {"cpu": 1}, machines=["m"])))
+    core.handle(JobSubmitted(SECOND, Job("gang", {"cpu": 2}, tasks=2, gang=2)))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][0] == core.ids.jobs["gang"]
+    assert started(core, *ended(4, 0)) == ["ones"]
+    assert started(core, WIDE) == ["gang", "gang", "ones"]
+
+
+def test_with_what_must_end_all_becomes_free_that_it_holds() -> None:
+    """Also of what would do beside it."""
+    units = (Unit("cpu"), Unit("memory"))
+    core = Core(units, options=Options(reserve_after=SECOND), checked=True)
+    core.apply(MachineJoined(0, Machine("m", {"cpu": 8, "memory": 8})))
+    core.apply(JobSubmitted(0, Job("wide", {"cpu": 5, "memory": 2}, tasks=1)))
+    core.apply(JobSubmitted(0, Job("ones", {"cpu": 1, "memory": 2})))
+    core.decide()
+    core.handle(JobSubmitted(SECOND, Job("large", {"cpu": 4, "memory": 2}, tasks=1)))
+    core.handle(TimePassed(3 * SECOND))
+    assert started(core, *ended(4, 0)) == ["ones"]
+    assert started(core, WIDE) == ["large"]
+
+
+NEED_IT = 24
+"""The seed of a sequence in which somebody has room beside what must end."""
+
+
+def test_a_reference_that_lets_it_stand_idle_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = draw(NEED_IT)
+    assert failure(case) is None
+    monkeypatch.setattr(online_line, "must_end", lambda _world, job, *_: [0] * len(job.demand))
+    assert failure(case) is not None

@@ -26,6 +26,7 @@ from fairlead.model.plain import kept_job_of, machine_of, plain_machine, plain_t
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.kernels.change.counts import plant
+from fairlead.scheduling.kernels.change.limits import ease_all
 from fairlead.scheduling.kernels.memory.state import FIELDS, State
 from fairlead.scheduling.kernels.memory.tables import NONE, ROWS, TABLES
 from fairlead.scheduling.options import Options
@@ -185,6 +186,8 @@ def load(data: bytes, core: Core | None = None) -> Core:
             state.machine["wanted"] = are_reserved(state)  # whole machines, before
         if "tenant.aside" not in columns:
             state.tenant["aside"] = NONE
+        if "eased" not in columns:
+            ease_all(state.handle)
         if "job.gang_next" not in columns:
             _list_gangs(state)
         if "stake.lower" not in columns:

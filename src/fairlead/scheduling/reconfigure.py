@@ -105,6 +105,7 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
         while t >= 0:
             state.used[t] -= state.demand[j] * state.job["aside"][j]
             t = int(state.tenant["parent"][t])
+    state.eased[:] = 0
     state.job["aside"] = 0
     state.tenant["aside"] = NONE
     state.job["due"][jobs] = 0

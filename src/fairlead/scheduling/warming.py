@@ -14,6 +14,7 @@ from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Stop
 from fairlead.scheduling.events import Event
+from fairlead.scheduling.kernels.change.limits import ease_all
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, ELSEWHERE
 from fairlead.scheduling.reconfigure import reconfigure
@@ -34,6 +35,7 @@ def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
         _give_advice(core)
         _stop_for_guarantee(_core(placement))
         _hear_of_placed(_core(ELSEWHERE))
+        ease_all(core.state.handle)  # as where a snapshot of an older version is read
         # The core goes on under another policy, as after a start with other settings.
         reconfigure(core, 12, "drf", core.placement.name, core.options).decide()
 

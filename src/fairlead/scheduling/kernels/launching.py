@@ -65,10 +65,10 @@ def launch(s: Handle, j: int, m: int, tasks: int) -> None:
     task.state = LAUNCHED
     task.attempt += 1
     task.launched = w.now
+    link(s, t, m)  # first: what others may have of the room depends on who is there
     task.pieces = take(s, m, j)
     if w.growing > 0 and known_useless(s, m):
         drop_near(s, m)
-    link(s, t, m)
     hold(s, j, job.held + 1, job.unit)
     forward = w.reserve_for == NEVER or comes_forward(s, j)
     if job.total != UNLIMITED:

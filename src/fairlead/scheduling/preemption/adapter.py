@@ -214,9 +214,9 @@ def _weight(state: State, t: int) -> float:
 def _room(book: Book, j: int) -> int:
     """How many more tasks the limits of the job's tenants allow."""
     state, need = book.state, book.state.demand[j]
-    aside = int(state.job[j]["aside"])
+    aside = need * state.job[j]["aside"]
     left = (
-        max(limit - int(state.used[t, r]) + aside * int(need[r]), 0) // int(need[r])
+        max(limit - int(state.used[t, r] - max(aside[r], state.eased[t, r])), 0) // int(need[r])
         for t, r, limit in limits(state, int(state.job[j]["tenant"]), need)
     )
     return min(left, default=BOUNDLESS)

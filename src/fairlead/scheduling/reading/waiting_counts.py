@@ -33,7 +33,8 @@ def waiting_tasks(core: Core) -> dict[str, int]:
         at = np.flatnonzero(t >= 0)
         caps, used = state.limit[t[at]], state.used[t[at]]
         need = state.demand[jobs[at]] * together[at, None]
-        used = used - state.demand[jobs[at]] * rows["aside"][at, None]
+        aside = state.demand[jobs[at]] * rows["aside"][at, None]
+        used = used - np.maximum(aside, state.eased[t[at]])
         limit[at] |= ((caps != UNLIMITED) & (need > 0) & (used + need > caps)).any(axis=1)
         t[at] = state.tenant["parent"][t[at]]
     counts, left = {}, np.ones(len(jobs), bool)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InternalError
-from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.state import Ints, State
 from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import levels_of
 from fairlead.scheduling.state.plainly_possible import could_run
@@ -332,3 +332,32 @@ def caps(state: State) -> Iterator[str]:
             yield f"tenant {t} is said to have limits: {bool(state.tenant[t]['capped'])}"
         if limited and (state.used[t] != amounts).any():
             yield f"tenant {t} holds {amounts.tolist()}, not {state.used[t].tolist()}"
+        eased = _eased(state, t, amounts)
+        if (state.eased[t] != eased).any():
+            yield f"tenant {t} is eased by {state.eased[t].tolist()}, not {eased.tolist()}"
+
+
+def _eased(state: State, t: int, amounts: Ints) -> Ints:
+    """How much of what is set aside below a tenant, where that exceeds its limits, is held by tasks
+    beside which it does not fit. `amounts`: what is held or set aside there."""
+    limit = state.limit[t]
+    eased, owed = np.zeros_like(limit), np.zeros_like(limit)
+    below = [j for j in jobs_kept(state).tolist() if t in _above(state, j)]
+    for j in below:
+        owed += state.demand[j] * state.job[j]["aside"]
+    limited = (limit != UNLIMITED) & (owed > 0)
+    if ((limit != UNLIMITED) & (amounts > limit)).any():
+        for j in below:
+            if (limited & (state.demand[j] + owed > limit)).any():
+                eased += state.demand[j] * state.job[j]["held"]
+    least: Ints = np.minimum(eased, owed)
+    return least
+
+
+def _above(state: State, j: int) -> list[int]:
+    """The job's tenant, and those above it."""
+    found, t = [], int(state.job[j]["tenant"])
+    while t >= 0:
+        found.append(t)
+        t = int(state.tenant[t]["parent"])
+    return found

@@ -290,7 +290,8 @@ class _Look:
         for t, r, limit in limits(self.state, owner, demand):
             unit, taken = self.ids.units[r], int(self.state.used[t, r])
             own = int(demand[r]) * int(self.job["aside"])
-            if taken - own + size * int(demand[r]) > limit:
+            free = max(own, int(self.state.eased[t, r]))
+            if taken - free + size * int(demand[r]) > limit:
                 for_others = [j for j in asides(self.state, t, r) if j != self.slot]
                 amounts = self.state.demand[for_others, r] * self.state.job["aside"][for_others]
                 aside = int(amounts.sum())

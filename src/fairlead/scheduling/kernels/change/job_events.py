@@ -8,6 +8,7 @@ from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, freshen, update_job
 from fairlead.scheduling.kernels.change.leases import end_lease, find_rest
+from fairlead.scheduling.kernels.change.limits import ease_all
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.task_lists import free_task
 from fairlead.scheduling.kernels.memory.codes import Full, TrailCode
@@ -60,6 +61,7 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
     for r in range(s.limit.shape[1]):
         s.limit[t, r] = UNLIMITED
         s.used[t, r] = 0
+        s.eased[t, r] = 0
     if parent >= 0:
         tenant.capped = s.tenant[parent].capped
         if s.tenant[parent].child < 0:
@@ -123,6 +125,7 @@ def cap(s: Handle, t: int) -> None:
             # It may have been held back by the old limit.
         if job.used and job.active:
             freshen(s, j)
+    ease_all(s)
     stir(s)
     record(s, LIMITED, tenant[t].seq)
     for r in range(s.limit.shape[1]):

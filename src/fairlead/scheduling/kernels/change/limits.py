@@ -6,16 +6,18 @@ room below all its limits is set aside for what that one starts together: it cou
 the job itself. So it does while machines are reserved for a job. A tenant has room set aside for
 one job at a time. Below a limit that is exceeded so room is set aside for one job, and nothing is
 reserved for another: they would wait for one another (see
-docs/decisions/0331-room-below-a-limit.md).
+docs/decisions/0331-room-below-a-limit.md). What tasks hold that must end before that one starts
+counts as set aside already: others have so much more (see
+docs/decisions/0334-what-must-end-anyway.md).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fairlead.compiling import inner
+from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.change.grown import search_anew
-from fairlead.scheduling.kernels.memory.state import Bools, Handle, int64
+from fairlead.scheduling.kernels.memory.state import Bools, Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import common, height, level_with
 from fairlead.scheduling.kernels.search.tenants import lift_tenant
@@ -23,7 +25,18 @@ from fairlead.scheduling.kernels.search.tenants import lift_tenant
 
 @inner
 def use(s: Handle, j: int, tasks: int) -> None:
-    """So many tasks more of the job, or fewer, count against its tenants' limits."""
+    """So many tasks more of the job are held, or fewer: they count against its tenants' limits."""
+    _count(s, j, tasks)
+    t = int64(s.job[j].tenant)
+    while t >= 0 and s.tenant[t].capped:
+        if (exceeds(s, t) or _is_eased(s, t)) and _must_end(s, t, j, _owed(s, t)):
+            ease(s, t)
+        t = int64(s.tenant[t].parent)
+
+
+@inner
+def _count(s: Handle, j: int, tasks: int) -> None:
+    """So many tasks more of the job, or fewer, are held or set aside for."""
     t = int64(s.job[j].tenant)
     if not s.tenant[t].capped:
         return
@@ -100,6 +113,72 @@ def exceeds(s: Handle, t: int) -> bool:
 
 
 @inner
+def _is_eased(s: Handle, t: int) -> bool:
+    eased = False
+    for r in range(s.eased.shape[1]):
+        eased |= s.eased[t, r] > 0
+    return eased
+
+
+@inner
+def _owed(s: Handle, t: int) -> Ints:
+    """What is set aside below a tenant."""
+    owed = np.zeros(s.limit.shape[1], np.int64)
+    for u in range(s.header[0].tenants):
+        if s.tenant[u].used and s.tenant[u].aside >= 0 and is_below(s, u, t):
+            k = int64(s.tenant[u].aside)
+            for r in range(len(owed)):
+                owed[r] += s.job[k].aside * s.demand[k, r]
+    return owed
+
+
+@inner
+def _must_end(s: Handle, t: int, j: int, owed: Ints) -> bool:
+    """Must a task of the job end before all can start for which so much is set aside below a
+    tenant? Below its limit it would not fit beside that, were there nothing else."""
+    too_large = False
+    for r in range(len(owed)):
+        limit = s.limit[t, r]
+        if limit != UNLIMITED and owed[r] > 0:
+            too_large |= s.demand[j, r] > limit - owed[r]
+    return too_large
+
+
+@inner
+def ease(s: Handle, t: int) -> None:
+    """Finds anew how much of what is set aside below a tenant is held by tasks that must end."""
+    for r in range(s.eased.shape[1]):
+        s.eased[t, r] = 0
+    if not exceeds(s, t):
+        return
+    owed = _owed(s, t)
+    for j in range(s.header[0].jobs):
+        job = s.job[j]
+        if job.used and job.held > 0 and _must_end(s, t, j, owed) and is_below(s, job.tenant, t):
+            for r in range(len(owed)):
+                s.eased[t, r] += job.held * s.demand[j, r]
+    for r in range(len(owed)):
+        s.eased[t, r] = min(s.eased[t, r], owed[r])
+
+
+@kernel
+def ease_all(s: Handle) -> None:
+    """The same of all tenants."""
+    for t in range(s.header[0].tenants):
+        if s.tenant[t].used:
+            ease(s, int64(t))
+
+
+@inner
+def _ease_above(s: Handle, j: int) -> None:
+    """After another amount is set aside for the job: the same of all tenants above it."""
+    t = int64(s.job[j].tenant)
+    while t >= 0 and s.tenant[t].capped:
+        ease(s, t)
+        t = int64(s.tenant[t].parent)
+
+
+@inner
 def find_promised(s: Handle) -> Bools:
     """Of each tenant: is anything reserved or set aside for a job of it, or below it?"""
     promised = np.zeros(s.header[0].tenants, np.bool_)
@@ -164,7 +243,8 @@ def set_aside(s: Handle, j: int, tasks: int) -> bool:
         return False
     s.job[j].aside = tasks
     tenant.aside = j
-    use(s, j, tasks)
+    _count(s, j, tasks)
+    _ease_above(s, j)
     return True
 
 
@@ -176,5 +256,6 @@ def end_aside(s: Handle, j: int) -> None:
         return
     s.job[j].aside = 0
     s.tenant[s.job[j].tenant].aside = NONE
-    use(s, j, -tasks)
+    _count(s, j, -tasks)
+    _ease_above(s, j)
     search_anew(s)

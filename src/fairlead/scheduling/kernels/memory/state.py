@@ -163,6 +163,7 @@ class State:
     before: Ints
     demand: Ints
     limit: Ints
+    eased: Ints
     used: Ints
     need: Ints
     rank: Ints

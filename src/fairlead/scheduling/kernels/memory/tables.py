@@ -301,6 +301,7 @@ INTS = (
     "demand",  # (jobs, R)
     "limit",  # (tenants, R)
     "used",  # (tenants, R) held by all below, or set aside for them
+    "eased",  # (tenants, R) set aside below, and held by tasks that must end before it is used
     "need",  # (nodes, R) the least demand below
     "rank",  # (jobs, groups) advice
     "target",  # (jobs, groups) advice, in millionths
@@ -340,7 +341,7 @@ ROWS = {
         *("dirty", "unset", "near", "near_room", "near_lacking", "fits", "scarcity", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
-    "tenant": ("limit", "used"),
+    "tenant": ("limit", "used", "eased"),
     "task": (),
     "out": (),
 }

@@ -37,12 +37,13 @@ from fairlead.scheduling.kernels.room.spare import has_spare, is_open, is_owned
 @inner
 def cap_room(s: Handle, t: int, r: int, own: int) -> int:
     """The largest demand of a resource that the limits of a tenant and of those above leave to who
-    has so much set aside of his own."""
+    has so much set aside of his own, or beside what tasks hold that end before others start."""
     room = int64(NEVER)
     while t >= 0:
         limit = s.limit[t, r]
         if limit != UNLIMITED:
-            room = min(room, max(limit - s.used[t, r] + own, 0))
+            used = s.used[t, r] - max(own, s.eased[t, r])
+            room = min(room, max(limit - used, 0))
         t = int64(s.tenant[t].parent)
     return room
 

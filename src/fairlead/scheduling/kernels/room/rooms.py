@@ -14,7 +14,7 @@ from fairlead.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, PIECES
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, mark_stale
-from fairlead.scheduling.kernels.room.spare import devices
+from fairlead.scheduling.kernels.room.spare import devices, left_beside
 
 
 @inner
@@ -151,7 +151,7 @@ def fits_beside(s: Handle, j: int, m: int, other: int, tasks: int) -> int:
         kept = tasks * s.demand[other, r]
         here = 0
         if unit == 0:
-            here = (s.free[m, r] - kept) // need
+            here = (left_beside(s, m, r) if kept > 0 else s.free[m, r]) // need
         elif kept == 0 or s.demand[other, r] >= unit:
             whole = 0
             for p in range(s.column[r], s.column[r] + devices(s, m, r)):

@@ -1,8 +1,10 @@
-"""What others may have of a machine that is reserved: what is free beyond the tasks that the
-reservation counts on there.
+"""What others may have of a machine that is reserved: what is free, or becomes free in any case,
+beyond the tasks that the reservation counts on there.
 
 Each resource by itself: of one of which these tasks find too little yet nobody else gets any, and
-of what they do not want anybody may have what is free. Of devices whole ones are left for a job
+of what they do not want anybody may have what is free. A task beside which they would not fit, were
+there nothing else, must end before they start: what it holds is counted as theirs already (see
+docs/decisions/0334-what-must-end-anyway.md). Of devices whole ones are left for a job
 that takes whole ones, and while too few are whole nobody else gets a part of one; of those of which
 it takes parts nobody else gets any.
 """
@@ -14,7 +16,7 @@ import numpy as np
 from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.briefs import BITS, BRIEF, brief_of, part_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 
 
 @inner
@@ -38,6 +40,33 @@ def is_open(s: Handle, m: int) -> bool:
 
 
 @inner
+def _must_end(s: Handle, m: int, k: int) -> bool:
+    """Must a task of job k there end before what is counted on starts? That would not fit beside
+    it, were there nothing else."""
+    machine, too_large = s.machine[m], False
+    for r in range(s.demand.shape[1]):
+        need = machine.wanted * s.demand[machine.reserved, r]
+        if need > 0 and s.unit[r] == 0:
+            too_large |= s.demand[k, r] > s.capacity[m, r] - need
+    return too_large
+
+
+@inner
+def left_beside(s: Handle, m: int, r: int) -> int:
+    """How much of a resource, which does not come in pieces, others may have of a machine that is
+    reserved, where what is counted on wants some."""
+    machine, free = s.machine[m], s.free[m, r]
+    left = free - machine.wanted * s.demand[machine.reserved, r]
+    t = int64(machine.first) if free > 0 and left < free else int64(NONE)
+    while t >= 0:
+        k = int64(s.task[t].job)
+        if s.demand[k, r] > 0 and _must_end(s, m, k):
+            left += s.demand[k, r]
+        t = int64(s.task[t].machine_next)
+    return min(left, free)
+
+
+@inner
 def spare(s: Handle, m: int, r: int) -> int:
     """The largest demand of a resource that others may have of a machine that is reserved, as
     `room` says it of one that is not."""
@@ -46,7 +75,7 @@ def spare(s: Handle, m: int, r: int) -> int:
     if need == 0:
         return s.room[m, r]
     if unit == 0:
-        return max(s.free[m, r] - machine.wanted * need, int64(0))
+        return max(left_beside(s, m, r), int64(0))
     if need < unit:
         return int64(0)
     whole, most = int64(0), int64(0)
