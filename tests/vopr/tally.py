@@ -87,7 +87,9 @@ def wanted() -> Iterator[tuple[str, str]]:
         if request is not CancelJobs:  # which is rarely asked for: it was not in 2,000 seeds
             yield "request", f"{request.__name__} {Wrong.UNAVAILABLE.value}"
     for wrong in Wrong:
-        if wrong is not Wrong.NOT_LEADING:  # said by a follower, and here one life follows another
+        # Followers say the one, and here one life follows another; where the other would be said,
+        # which whoever runs the loop does, a life is a failure.
+        if wrong not in (Wrong.NOT_LEADING, Wrong.FAILED):
             yield "reply", wrong.value
     for cause in ("well", "lost", *(each.value for each in Cause)):
         yield "report", cause

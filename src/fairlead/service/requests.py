@@ -198,6 +198,7 @@ class Wrong(Enum):
     TOO_MANY = "too many"  # jobs or tasks; ask again once some are over
     UNAVAILABLE = "unavailable"  # ask again later
     NOT_LEADING = "not leading"  # ask the service that leads
+    FAILED = "failed"  # a mistake of Fairlead's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,12 @@ class Voice:
             complain(f"{'' if change.why is None else WARNING}{change.sentence()}")
         self.logs.trouble(change)
 
+    def say_failed(self, what: str) -> None:
+        """That a request was refused, as Fairlead failed at it."""
+        if self._aloud:
+            complain(f"{WARNING}Fairlead failed at a request, and refused it: {what}")
+        self.logs.event("request_failed", what=what)
+
 
 def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], None]) -> int:
     """Serves once; when it listens, `begun` gets the address, and `listens` is called."""
@@ -211,6 +217,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             troubles=voice.say_trouble,
             clock=voice.clock,
             fault=lambda what: voice.logs.event("engine_fault", what=what),
+            failed=voice.say_failed,
             lead=lead,
             leaves=leaves,
             advertise=plan.advertise,

@@ -35,6 +35,7 @@ KINDS = {
     Wrong.TOO_MANY: ErrorKind.TOO_MANY,
     Wrong.UNAVAILABLE: ErrorKind.UNAVAILABLE,
     Wrong.NOT_LEADING: ErrorKind.NOT_LEADING,
+    Wrong.FAILED: ErrorKind.INTERNAL,
 }
 
 

@@ -81,6 +81,11 @@ class FairnessMonitor:
                 told.append(event)
         return tuple(told)
 
+    def tell_again(self) -> None:
+        """What the core was told is told once more: it may know nothing of it."""
+        self._told.clear()
+        self._untold, self._next_told = self._known is not None, 0
+
     def listen(self) -> None:
         """Takes in an answer, if there is one."""
         found = self._adviser.answer()

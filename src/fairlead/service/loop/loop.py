@@ -84,8 +84,7 @@ class Service:
         if self.core is not None:
             check_settings(self.core, self.records, self.settings)  # refused here or never
         self.machines = Machines(self.settings)
-        own = isinstance(engine, Observes | Adopts)
-        self.adoption = Adoption(engine.name if own else "", alone=isinstance(engine, Observes))
+        self.adoption = self._new_adoption()
         self.watch = recovered.watch
         if adviser is not None and self.watch is None:
             self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
@@ -103,6 +102,8 @@ class Service:
         self._owns = self._begun = self._within = False  # `_within` a step, or it failed there
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
+        self._made_of: EngineNews | None = None  # what a step is made of, or failed while it was
+        self._left: EngineNews | None = None  # of a step that failed, for the next one
         self._time = 0
         self._told = 0  # what `step` was told last
         self._ahead = 0  # of that clock
@@ -160,7 +161,8 @@ class Service:
         """Does all there is to do, and answers the requests. `now`: microseconds since 1970.
 
         Raises TakenJournalError and CorruptJournalError: the service is over then, and InputError
-        where the first step finds settings that cannot be."""
+        where the first step finds settings that cannot be. After any other error it is over as
+        well, unless `begin_again` finds that it is not."""
         time = self._time = self._clock(now)
         self._doubt = self.lease.check()
         if self._doubt:
@@ -174,7 +176,8 @@ class Service:
         assert self.core is not None
         self._within = True
         with self._lent():
-            news = self._link.poll(time, self.machines.due(time))
+            news = self._left or self._link.poll(time, self.machines.due(time))
+        self._left = None
         step, self._tried = self._tried, None
         if step is not None and step.time == time:
             step.ahead = 0
@@ -183,6 +186,7 @@ class Service:
             if not self._begun:
                 begin(step, self.settings, self.engine)
         core = self.core = step.core
+        self._made_of = news if self._begun else None
         self._begun = True
         before, size = None, sum(map(weight, requests))
         if size >= self._large:
@@ -192,6 +196,7 @@ class Service:
                 before = self._before(size)
         with self._lent(before):
             values = self._make(step, news, requests)
+        self._made_of = None
         durable = self._finish(PendingStep(step, news.reports, before))
         self._within = False
         with self._lent():
@@ -201,6 +206,33 @@ class Service:
             if self.watch is not None:
                 self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable, seconds) for value, seconds in values]
+
+    def begin_again(self) -> bool:
+        """After a step that raised what nobody foresaw: makes the core again of the journal, so
+        that the next step begins where that one did, with the same news of the engine. Whether
+        that is possible: it is where the step failed before the journal was to hold any of it, so
+        that no record has changed and nothing was accepted. Raises what `recover` raises."""
+        news, core = self._made_of, self.core
+        if news is None or core is None:
+            return False
+        with self._lent():
+            again = recover(self.store).core
+        assert again is not None
+        again.checked = core.checked
+        self.core = again
+        if news.nodes is not None:  # they are looked at as if for the first time
+            self.machines = Machines(self.settings, troubled=self.machines.troubled)
+        if news.view is not None:
+            self.adoption = self._new_adoption()
+        if self.watch is not None:
+            self.watch.tell_again()
+        self._made_of, self._left, self._within = None, news, False
+        return True
+
+    def _new_adoption(self) -> Adoption:
+        own = isinstance(self.engine, Observes | Adopts)
+        alone = isinstance(self.engine, Observes)
+        return Adoption(self.engine.name if own else "", alone=alone)
 
     @property
     def places(self) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from time import monotonic
+from dataclasses import replace
+from time import monotonic, thread_time
 from typing import cast
 
 from fairlead.engines.interface import FindsFaults, NotifiesNews
@@ -16,10 +17,11 @@ from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
 from fairlead.service.loop.midway import Midway
 from fairlead.service.mailbox import Mailbox, answer
+from fairlead.service.process.blame import Blame, describe
 from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.troubles import Change, Troubles
 from fairlead.service.recovery.follower import Follower
-from fairlead.service.requests import Refused, Wrong
+from fairlead.service.requests import Refused, Reply, Request, Wrong
 
 Driven = Service | Follower
 """The drivers of a loop: one of the two, and then the other."""
@@ -47,7 +49,8 @@ class Runner:
     `lead`: where it begins as a follower, makes the service of it that goes on once nobody leads;
     None: another one was quicker. `address`: where those who follow find this service while it
     leads. `troubles`: is told what cannot be reached, and that it can again. `fault`: hears what
-    the engine found that should not be there. `failure`: why it ended by itself."""
+    the engine found that should not be there; `failed`: of which request a step failed, and where.
+    `failure`: why it ended by itself."""
 
     def __init__(
         self,
@@ -61,12 +64,14 @@ class Runner:
         ended: Callable[[], None] = lambda: None,
         troubles: Callable[[Change], None] = lambda _: None,
         fault: Callable[[str], object] = lambda _: None,
+        failed: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.service, self.mailbox = service, mailbox
         self.failure: BaseException | None = None
         self._lead, self._address = lead, address
         self._poll, self._clock, self._ended = poll, clock, ended
-        self._fault = fault
+        self._fault, self._failed = fault, failed
+        self._blame = Blame()
         self._troubles = Troubles(troubles)
         self._notifies = False
         self._first = threading.Event()
@@ -137,7 +142,7 @@ class Runner:
         now = self._clock()
         try:
             with service.observer.measure(Timed.STEP):
-                replies = service.step(now, [request for request, _ in taken])
+                replies = self._replies(service, now, [request for request, _ in taken])
         except BaseException:
             for _, future in taken:
                 answer(future, UNTOLD)
@@ -149,6 +154,33 @@ class Runner:
         self.mailbox.serve_reads(service)
         if isinstance(service, Follower) and service.free is not None:
             self._take_over(service, service.free)
+
+    def _replies(self, service: Driven, now: int, requests: Sequence[Request]) -> Sequence[Reply]:
+        """The answers to the requests, of a step that takes in all of them that may be tried."""
+        found = [self._blame.refusal(each, now) for each in requests]
+        given = [each for each, refused in zip(requests, found, strict=True) if refused is None]
+        replies = iter(self._tried(service, now, given))
+        return [next(replies) if refused is None else refused for refused in found]
+
+    def _tried(self, service: Driven, now: int, requests: Sequence[Request]) -> Sequence[Reply]:
+        """The same. Where a step fails, as nobody foresaw, it begins again without any of the
+        requests. If that is well each gets a step of its own, and one that fails there is refused:
+        what one sender asks for ends the service for nobody else. Raises what is no request's
+        fault."""
+        try:
+            return service.step(now, requests)
+        except MemoryError:
+            raise
+        except Exception as error:
+            began = thread_time()
+            if not requests or not isinstance(service, Service) or not service.begin_again():
+                raise
+            service.step(now)
+            if len(requests) > 1:
+                return [self._tried(service, now, [each])[0] for each in requests]
+            self._failed(describe(requests[0], error))
+            refused = self._blame.note(requests[0], now, error)
+            return [replace(refused, seconds=thread_time() - began)]
 
     def _take_over(self, follower: Follower, gone: Standing) -> None:
         """Goes on as the service that leads, if no other one was quicker."""

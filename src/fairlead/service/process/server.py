@@ -69,7 +69,8 @@ class Serving:
     """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
     ready yet, once; `troubles`: that the engine or the journal cannot be reached, or can again;
-    `clock`: the loop's; `fault`: hears what the engine found that should not be there.
+    `clock`: the loop's; `fault`: hears what the engine found that should not be there; `failed`:
+    of which request a step failed, and where.
     `lead`: makes the service that goes on of a follower (`Runner`); `leaves`: is called once the
     loop has ended, while no other service can lead yet; `advertise`:
     where others find it, if not where it listens; `address_file`: in the state folder; `sign_in`:
@@ -95,6 +96,7 @@ class Serving:
     address_file: str = ADDRESS
     clock: Callable[[], int] = wall_clock
     fault: Callable[[str], object] = lambda _: None
+    failed: Callable[[str], object] = lambda _: None
     sign_in: SignInSettings | None = None
     telemetry: Telemetry | None = None
 
@@ -149,6 +151,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             ended=server.end,
             troubles=serving.troubles,
             fault=serving.fault,
+            failed=serving.failed,
         )
         middleware.api.following = lambda: runner.following
         middleware.api.stale = lambda: runner.stale
