@@ -1,6 +1,8 @@
 # The environment of a checkout (.venv), made and kept up to date; sourced by ./start and ./check.
 #
-# need_environment NAME   makes .venv hold what requirements/NAME.txt locks, and Fairlead itself.
+# need_environment NAME   makes .venv hold what requirements/NAME.txt locks, and Fairlead itself, and
+#                         compiles the scheduler beside it; not with a second word, `alone`: the
+#                         first service does that then.
 #
 # A stamp in .venv says what was installed from which files; while it is true, nothing is done.
 
@@ -35,7 +37,7 @@ fingerprint() { # NAME
   { cat "requirements/$1.txt" pyproject.toml src/fairlead/version.py scripts/environment.sh scripts/install.py && readlink .venv/bin/python && pwd; } | cksum
 }
 
-need_environment() { # NAME
+need_environment() { # NAME [alone]
   local name=$1 python stamp
   if ! works; then
     python=$(find_python) || exit 1
@@ -48,6 +50,6 @@ need_environment() { # NAME
     return
   fi
   say "Installing what requirements/$name.txt locks into .venv, once."
-  .venv/bin/python scripts/install.py "$name" || exit 1
+  .venv/bin/python scripts/install.py "$@" || exit 1
   fingerprint "$name" >"$stamp"
 }

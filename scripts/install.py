@@ -1,6 +1,7 @@
 """Installs a lock into .venv and shows what it is doing; scripts/environment.sh calls it.
 
-    .venv/bin/python scripts/install.py NAME     what requirements/NAME.txt locks, and Fairlead
+    .venv/bin/python scripts/install.py NAME         what requirements/NAME.txt locks, and Fairlead
+    .venv/bin/python scripts/install.py NAME alone   the same, and nothing is compiled
 
 What the compiler needs is installed first: the scheduler is compiled while the rest arrives. Exits
 with 1 after the last lines of pip's output and a sentence where something could not be installed.
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PYTHON = ".venv/bin/python"
@@ -116,7 +118,25 @@ def install(display: Display, arguments: list[str], count: int, sentence: str) -
         sys.exit(1)
 
 
-def compile_beside(display: Display) -> tuple[subprocess.Popen[str], threading.Thread]:
+def _compile_beside(display: Display, install_rest: Callable[[], None]) -> None:
+    """Compiles while the rest is installed, and waits for both."""
+    compiler, hearing = begin_compiling(display)
+    second: subprocess.Popen[str] | None = None
+    try:
+        install_rest()
+        # From here on there is a processor for it.
+        second = subprocess.Popen(
+            [*COMPILE, "events"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+        )
+        compiler.wait()
+        hearing.join()
+    finally:
+        for each in filter(None, (compiler, second)):
+            each.kill()  # where it is not over, nobody waits for it
+            each.wait()
+
+
+def begin_compiling(display: Display) -> tuple[subprocess.Popen[str], threading.Thread]:
     """Begins to compile the scheduler. Where that fails, the first start of a service does it."""
     process = subprocess.Popen(
         COMPILE,
@@ -138,8 +158,8 @@ def compile_beside(display: Display) -> tuple[subprocess.Popen[str], threading.T
 
 
 def main() -> None:
-    """Installs, compiles beside it, and waits for both."""
-    (name,) = sys.argv[1:]
+    """Installs, compiles beside it unless it is told not to, and waits for both."""
+    name, *alone = sys.argv[1:]
     path = f"requirements/{name}.txt"
     packages = blocks(Path(path).read_text(encoding="utf-8"))
     LOG.write_text("", encoding="utf-8")
@@ -147,13 +167,9 @@ def main() -> None:
         f"The packages of {path} could not be installed: pip needs to reach a package index the"
         " first time"
     )
-    first = Path(".venv/compiler.txt")
-    first.write_text("".join(packages[each] for each in COMPILER), encoding="utf-8")
     display = Display()
-    install(display, [*LOCKED, "--no-deps", "--requirement", str(first)], len(COMPILER), failed)
-    compiler, hearing = compile_beside(display)
-    second: subprocess.Popen[str] | None = None
-    try:
+
+    def install_all() -> None:
         install(display, [*LOCKED, "--requirement", path], len(packages), failed)
         # The lock holds the build backend, so this asks the index for nothing.
         install(
@@ -164,16 +180,15 @@ def main() -> None:
         )
         verb = "is" if len(packages) == 1 else "are"
         display.packages = f"{_counted(len(packages))} {verb} there"
-        # From here on there is a processor for it.
-        second = subprocess.Popen(
-            [*COMPILE, "events"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
-        )
-        compiler.wait()
-        hearing.join()
-    finally:
-        for each in filter(None, (compiler, second)):
-            each.kill()  # where it is not over, nobody waits for it
-            each.wait()
+
+    if alone:
+        install_all()
+    else:
+        first = Path(".venv/compiler.txt")
+        first.write_text("".join(packages[each] for each in COMPILER), encoding="utf-8")
+        arguments = [*LOCKED, "--no-deps", "--requirement", str(first)]
+        install(display, arguments, len(COMPILER), failed)
+        _compile_beside(display, install_all)
     display.close()
 
 

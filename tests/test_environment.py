@@ -125,6 +125,33 @@ def test_environment_is_installed_once_and_again_when_a_lock_changes(checkout: P
     assert installs() == 4
 
 
+@pytest.mark.parametrize(
+    ("words", "compiles"),
+    [
+        ("", True),
+        ("--for 30s", True),
+        ("start", True),
+        ("serve", True),
+        ("demo", False),
+        ("allocate x.yaml", False),
+        ("--version", False),
+        ("--help", False),
+    ],
+)
+def test_only_who_needs_the_compiler_waits_for_it(
+    checkout: Path, words: str, compiles: bool
+) -> None:
+    calls = checkout / "calls"
+    environment(checkout, "true")
+    fake = checkout / ".venv" / "bin" / "python-fake"
+    program(fake, fake.read_text(encoding="utf-8").replace("echo 1 2", f'echo "$*" >>"{calls}"'))
+    shutil.copy(ROOT / "start", checkout / "start")
+    done = shell(f"./start {words}", checkout)
+    assert done.returncode == 0, done.stderr
+    assert calls.exists() is compiles
+    assert (checkout / ".venv" / "fairlead-runtime").exists()
+
+
 def test_installation_says_what_it_does_in_a_pipe(checkout: Path) -> None:
     environment(checkout, "echo Collecting numpy==1; sleep 1; echo Installing collected packages")
     done = shell("need_environment runtime", checkout)
