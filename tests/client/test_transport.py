@@ -14,6 +14,7 @@ from fairlead.client import (
     AnswerError,
     BusyError,
     Client,
+    FailedError,
     NotAllowedError,
     RefusedError,
     UnknownNameError,
@@ -188,7 +189,7 @@ def test_all_pages_are_followed() -> None:
         (Answer(429, refusal("too_many", "slower")), BusyError, "slower"),
         (
             Answer(500, refusal("internal", "oh")),
-            AnswerError,
+            FailedError,
             "failed \\(status 500\\): oh; its log",
         ),
         (Answer(404, b"<html>"), AnswerError, "does not answer as a Fairlead service does"),

@@ -23,7 +23,9 @@ from fairlead.cli.common.inputs import (
 )
 from fairlead.cli.common.parsing import Parser
 from fairlead.client.errors import (
+    AnswerError,
     BusyError,
+    FailedError,
     NotAllowedError,
     RefusedError,
     ServiceError,
@@ -39,7 +41,7 @@ class Exit(IntEnum):
     REFUTED = 1  # a proof or a promise does not hold; a job that was waited for failed
     BAD_INPUT = 2
     CANCELLED = 3  # a job that was waited for was cancelled
-    UNAVAILABLE = 69  # EX_UNAVAILABLE of sysexits.h: the service does not answer
+    UNAVAILABLE = 69  # EX_UNAVAILABLE of sysexits.h: no service answers
     INTERNAL = 70  # EX_SOFTWARE of sysexits.h
     OUTPUT = 74  # EX_IOERR of sysexits.h
     LATER = 75  # EX_TEMPFAIL of sysexits.h: not now; a time to wait is over
@@ -247,8 +249,11 @@ def _say(*lines: str) -> None:
 
 
 def _meaning(error: ServiceError) -> Exit:
-    """The exit code for an error of the service, so that the caller knows whether to try again."""
-    if isinstance(error, UnreachableError):
+    """The exit code for an error of the service, so that the caller knows whether to try again.
+    Where something else answers, there is no service."""
+    if isinstance(error, FailedError):
+        return Exit.INTERNAL
+    if isinstance(error, UnreachableError | AnswerError):
         return Exit.UNAVAILABLE
     if isinstance(error, NotAllowedError):
         return Exit.NOT_ALLOWED

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairlead.client.client import Client as Client
     from fairlead.client.errors import AnswerError as AnswerError
     from fairlead.client.errors import BusyError as BusyError
+    from fairlead.client.errors import FailedError as FailedError
     from fairlead.client.errors import NotAllowedError as NotAllowedError
     from fairlead.client.errors import RefusedError as RefusedError
     from fairlead.client.errors import ServiceError as ServiceError
@@ -30,6 +31,7 @@ _HOME = {
     "AnswerError": "errors",
     "BusyError": "errors",
     "Client": "client",
+    "FailedError": "errors",
     "NotAllowedError": "errors",
     "Output": "answers",
     "Place": "places",

@@ -51,4 +51,9 @@ class NotLeadingError(BusyError):
 
 
 class AnswerError(ServiceError):
-    """The answer cannot be understood: the service failed, or something else answers there."""
+    """The answer cannot be understood: something else than a Fairlead service answers there, or one
+    of another version."""
+
+
+class FailedError(AnswerError):
+    """The service failed at the request, of which nothing was done: a mistake of its own."""

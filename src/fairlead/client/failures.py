@@ -9,6 +9,7 @@ import httpx2
 from fairlead.client.errors import (
     AnswerError,
     BusyError,
+    FailedError,
     NotAllowedError,
     NotLeadingError,
     RefusedError,
@@ -95,7 +96,7 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
             f" (status {status}){said}; is the address right?",
             status,
         )
-    return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
+    return FailedError(f"{place.url} failed (status {status}){said}; its log says more", status)
 
 
 def _is_empty(file: Path) -> bool:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from fairlead.wire.jobs import JobDetail, Jobs, Submitted
 from fairlead.wire.machines import Machines
 from fairlead.wire.tenants import Tenants
 from tests.cli.live.place import PATIENCE, Served, Terminal, column, names, until
+from tests.http_server import Quiet, serving_http
 
 ENDLESS = ("--", "sleep", "1000")
 
@@ -579,6 +581,23 @@ def test_without_a_token_the_sentence_says_where_one_goes(
 def test_a_service_that_is_not_there_has_its_own_exit_code(shell: Terminal) -> None:
     sentence = shell.refused("jobs", "--url", "http://127.0.0.1:9", code=Exit.UNAVAILABLE)
     assert "nothing listens at http://127.0.0.1:9 (from --url)" in sentence
+
+
+def test_a_program_that_is_no_service_counts_as_none(shell: Terminal) -> None:
+    class Other(Quiet, BaseHTTPRequestHandler):
+        """It has no such page."""
+
+        def no_page(self) -> None:
+            """Of every request."""
+            self.send_error(404)
+
+        do_GET = do_POST = no_page  # noqa: N815  http.server's
+
+    with serving_http(Other) as url:
+        for words in (["jobs"], ["submit", "--url", url, "--", "true"]):
+            asked = words if "--url" in words else [*words, "--url", url]
+            sentence = shell.refused(*asked, code=Exit.UNAVAILABLE)
+            assert "does not answer as a Fairlead service does (status 404)" in sentence
 
 
 # Completion
