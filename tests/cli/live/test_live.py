@@ -412,6 +412,10 @@ def test_tenants_are_made_and_changed_from_a_file(shell: Terminal, tmp_path: Pat
     new = {tenant.name: tenant for tenant in found.tenants}
     assert (new["new"].weight, new["below-new"].parent) == ("3", "new")
     assert new["below-new"].limit == {"cpu": "1"}
+    (tmp_path / "t.yaml").write_text(f"{text}  - {{name: x, user: nobody-here}}\n", "utf-8")
+    code, _, said = shell("tenants", "--apply", "t.yaml")
+    assert code == 0
+    assert said.startswith("warning: there is no user 'nobody-here' on this machine")
     (tmp_path / "j.yaml").write_text("jobs: []\n", encoding="utf-8")
     assert "there is no tenant in it" in shell.refused("tenants", "--apply", "j.yaml")
 

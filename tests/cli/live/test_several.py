@@ -39,6 +39,21 @@ def test_tenants_of_a_file_are_made_all_or_none(shell: Terminal, tmp_path: Path)
     assert "one" not in [each["name"] for each in shell.json("tenants")["tenants"]]
 
 
+def test_what_the_service_refuses_of_a_file_of_tenants_has_its_place(
+    shell: Terminal, tmp_path: Path
+) -> None:
+    for last, wrong in (
+        ("parent: nobody", '3:23: tenant "b", parent: there is no tenant "nobody"; add it first'),
+        (
+            "limit: {gpuu: 4}",
+            '3:29: tenant "b", limit, gpuu: nothing counts this resource; did you mean "gpu"?',
+        ),
+    ):
+        text = f"tenants:\n  - {{name: a}}\n  - {{name: b, {last}}}\n"
+        (tmp_path / "t.yaml").write_text(text, encoding="utf-8")
+        assert shell.refused("tenants", "--apply", "t.yaml") == f"error: t.yaml:{wrong}\n"
+
+
 def _jobs(count: int, last: str = "") -> str:
     """A file of so many jobs, each on a line; the last one has this besides."""
     lines = [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import texts_of
+from fairlead.cli.common.inputs import complain, texts_of
+from fairlead.cli.common.people import unknown_users
 from fairlead.cli.common.remote import add_service, count, rows_or, say_answer, service_of
 from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
@@ -14,6 +16,7 @@ from fairlead.model.words import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fairlead.client.client import Client
     from fairlead.model.tenant import Tenant
     from fairlead.wire.tenants import TenantRow
 
@@ -40,9 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Changes all that is to be changed, or nothing, and prints the tenants."""
     from fairlead.wire.tenants import Tenants
 
-    wanted = read_tenants(args.apply) if args.apply else ()
     with service_of(args) as service:
-        found = service.put_tenants(*map(plain, wanted)) if wanted else service.tenants()
+        found = apply(service, args.apply) if args.apply else service.tenants()
     say_answer(args, Tenants(tenants=found), lambda screen: lines(found, screen))
     return 0
 
@@ -60,11 +62,34 @@ def plain(tenant: Tenant) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
-    """The tenants of the files, those above before those below them. Raises InputError."""
+def apply(service: Client, files: Sequence[str]) -> list[TenantRow]:
+    """Makes or changes the tenants of the files, or none; all that there are then. Raises
+    ServiceError, and InputError with places for what is wrong with them."""
+    from fairlead.client.errors import RefusedError
+    from fairlead.client.loopback import loopback
+    from fairlead.model.reading import in_order, places
+
+    texts = texts_of(files)
+    wanted = read_tenants(texts)
+    if loopback(service.place.url):
+        for each in unknown_users(wanted):
+            complain(f"warning: {each}")
+    try:
+        return service.put_tenants(*map(plain, wanted))
+    except RefusedError as error:
+        place = places(texts)
+        found = (
+            replace(each, place=each.place or place(each.about) if each.about else each.place)
+            for each in error.mistakes
+        )
+        raise InputError(in_order(found, texts)) from error
+
+
+def read_tenants(texts: Sequence[tuple[str, str]]) -> tuple[Tenant, ...]:
+    """The tenants of the texts, those above before those below them. Raises InputError."""
     from fairlead.model.reading import read_parts
 
-    cluster, _ = read_parts(texts_of(files))
+    cluster, _ = read_parts(texts)
     if not cluster.tenants:
         raise InputError("there is no tenant in it", "write some under `tenants:`")
     left = list(cluster.tenants)

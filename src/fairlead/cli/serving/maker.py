@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import pwd
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import complain, texts_of
+from fairlead.cli.common.people import unknown_users
 from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.config import SETTING, refuse_standard_input
 from fairlead.cli.serving.plan import Plan
@@ -18,7 +18,6 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.registry import ENGINES, PLACE, check_there, open_engine
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
-from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import JournalError, TakenJournalError, VersionJournalError
 from fairlead.service.settings import where_others_place, without_devices
 
@@ -249,23 +248,10 @@ class ServiceMaker:
         )
         self.notes = notes
         if not kind.machines_from:
-            warnings = [*warnings, *_unknown_users(self._settings.tenants)]
+            warnings = [*warnings, *unknown_users(self._settings.tenants)]
         for each in warnings:
             complain(f"{WARNING}{each}")
         return engine
-
-
-def _unknown_users(tenants: Iterable[Tenant]) -> Iterator[str]:
-    """Sentences on tenants whose tasks all would be refused on this machine."""
-    for each in tenants:
-        try:
-            if each.user is not None:
-                pwd.getpwnam(each.user)
-        except KeyError:
-            yield (
-                f"there is no user {each.user!r} on this machine, as whom tenant {each.name!r} is"
-                " to run: none of its tasks starts until there is"
-            )
 
 
 def cluster_of(plan: Plan) -> Cluster | None:
