@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import Exit, main, parser_of
-from fairlead.cli.serving.process import running
+from fairlead.cli.serving.process import forget_unused, running
 from fairlead.client import Client, wait_for
 from fairlead.model.job import Job
+from fairlead.service.journal.places import open_store
 from tests.cli.live.place import (
     CLUSTER,
     PATIENCE,
@@ -356,7 +357,31 @@ def test_a_cluster_whose_commands_are_not_here_leaves_no_journal(tmp_path: Path)
     )
     assert (done.returncode, done.stdout) == (Exit.BAD_INPUT, "")
     assert "there is no sinfo on this machine" in done.stderr
-    assert not (tmp_path / "state" / "journal.db").exists()
+    assert not (tmp_path / "state").exists()
+
+
+def test_where_nothing_could_begin_no_folder_is_left(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    forget_unused([state], None)  # it was never made
+    state.mkdir(mode=0o700)
+    store = open_store(state)
+    forget_unused([state], None)  # another service has it
+    assert (state / "journal.db").exists()
+    store.close()
+    forget_unused([state], None)
+    assert not state.exists()
+    state.mkdir(mode=0o700)
+    (state / "journal-head").touch()  # of a journal elsewhere, which may hold something
+    forget_unused([state], "postgresql://db/fairlead")
+    assert state.exists()
+
+
+def test_what_was_written_down_stays(tmp_path: Path) -> None:
+    with serving(tmp_path, "--state", "state") as served:
+        served.stop()
+    before = sorted((tmp_path / "state").iterdir())
+    forget_unused([tmp_path / "state"], None)
+    assert sorted((tmp_path / "state").iterdir()) == before
 
 
 def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlead.client.places import ORIGINAL
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +41,27 @@ def make_state_folder(folder: Path) -> None:
             f"{folder} cannot be the state folder: {error.strerror}",
             "name another one with --state",
         ) from error
+
+
+def forget_unused(folders: Iterable[Path], journal: str | None) -> None:
+    """Takes away state folders in which nothing was ever written down: a service was to begin
+    there, and could not. `journal`: where that is kept, if it is elsewhere."""
+    from fairlead.service.journal.entry import JournalError
+    from fairlead.service.journal.places import FILE, open_store
+
+    for folder in folders:
+        try:
+            if (folder / FILE).exists():
+                store = open_store(folder)  # refused where another service has it
+                entries = store.last()
+                store.close()
+                if entries:
+                    continue
+            elif journal is not None and any(each.name != ORIGINAL for each in folder.iterdir()):
+                continue
+            shutil.rmtree(folder)
+        except (JournalError, OSError):
+            continue  # it stays: another service has it, it is no folder, or was never made
 
 
 def stop(process: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from fairlead.cli.serving.process import (
     STANDBY,
     WARNING,
     forget_process,
+    forget_unused,
     make_state_folder,
     note_process,
 )
@@ -71,11 +73,15 @@ def _serve_now(plan: Plan, started: Callable[[], None]) -> int:
     waiting = Troubles(voice.say_trouble)
     patience = Patience(lambda why: complain(f"{WARNING}{why}"))
 
+    unused = [] if os.path.lexists(plan.state) else [plan.state]
+
     def listens() -> None:
+        unused.clear()
         started()
         waiting.look(Away(), voice.clock())
 
     with ExitStack() as open_:
+        open_.callback(forget_unused, unused, plan.journal)
         open_.callback(forget_process, plan.state, PROCESS, STANDBY)
         while True:
             begun: list[str] = []
@@ -168,11 +174,18 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
             behind_proxy=plan.behind_proxy,
             no_auth=plan.no_auth,
         )
+        telemetry = open_telemetry(plan, voice.say_trouble)
+        if telemetry is not None:
+            open_.callback(telemetry.close)
         make_state_folder(plan.state)
         check_original(plan.state, plan.state_is_moved)
         service = maker.begin(lambda: compile_first(plan.configured.settings.placement))
         waits = isinstance(service, Follower) and not plan.shared  # beside the one that leads
-        note_process(plan.state, STANDBY if waits else PROCESS)
+        try:
+            note_process(plan.state, STANDBY if waits else PROCESS)
+        except BaseException:
+            service.close()
+            raise
 
         def lead(follower: Follower, gone: Standing, url: str) -> Service | None:
             def note() -> None:
@@ -187,10 +200,6 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], Non
                     forget_address(plan.state / STANDBY_ADDRESS, url)
                 complain("the service that led is gone: this one leads now")
             return made
-
-        telemetry = open_telemetry(plan, voice.say_trouble)
-        if telemetry is not None:
-            open_.callback(telemetry.close)
 
         def leaves() -> None:
             if not plan.shared:  # else the folder is its own, and it may go on and follow

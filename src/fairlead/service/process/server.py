@@ -106,20 +106,15 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     address once it listens, and whether an admin's token is there. Raises what the first step
     raises, and why the loop ended by itself.
 
-    The service is closed in the end; tasks go on running."""
-    check_listening(
-        serving.host,
-        serving.tls_cert,
-        serving.tls_key,
-        behind_proxy=serving.behind_proxy,
-        no_auth=serving.no_auth,
-    )
+    The service is closed in the end, whatever comes of it; tasks go on running."""
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCHING)
     tls = serving.tls_cert is not None
-    listener = bind_listener(
-        serving.host, serving.port, serving.api, tls=tls, behind_proxy=serving.behind_proxy
-    )
+    try:
+        listener = _listener(serving, tls)
+    except BaseException:
+        serving.service.close()
+        raise
     mailbox: Mailbox[Driven] = Mailbox()
     url = url_of(listener, serving.host, tls=tls)
     try:
@@ -172,6 +167,20 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     if server.failure is not None:
         raise server.failure
     return 0
+
+
+def _listener(serving: Serving, tls: bool) -> Listener:
+    """The socket, bound where it is safe to listen. Raises InputError and UnboundError."""
+    check_listening(
+        serving.host,
+        serving.tls_cert,
+        serving.tls_key,
+        behind_proxy=serving.behind_proxy,
+        no_auth=serving.no_auth,
+    )
+    return bind_listener(
+        serving.host, serving.port, serving.api, tls=tls, behind_proxy=serving.behind_proxy
+    )
 
 
 def forget_address(file: Path, url: str) -> None:
