@@ -14,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.errors import InputError
-from fairlead.model.quantity import Amount, exact, quantities, write_amount, write_plain
+from fairlead.model.quantity import (
+    Amount,
+    exact,
+    quantities,
+    write_amount,
+    write_near,
+    write_plain,
+    write_short,
+)
 from tests.model.draw import amounts
 
 
@@ -130,6 +138,36 @@ def test_a_slip_is_refused_with_what_was_meant(amount: Amount, what: str, right:
 def test_what_is_written_reads_back_exactly(amount: Fraction) -> None:
     assert exact(write_amount(amount)) == amount
     assert exact(write_plain(amount)) == amount
+
+
+@given(amounts())
+def test_what_is_written_short_reads_back_exactly(amount: Fraction) -> None:
+    assert exact(write_short(amount)) == amount
+
+
+@given(amounts())
+def test_what_is_written_nearly_is_on_its_side(amount: Fraction) -> None:
+    less, more = exact(write_near(amount, up=False)), exact(write_near(amount, up=True))
+    assert less <= amount <= more
+    assert more - less <= amount / 1000
+
+
+@pytest.mark.parametrize(
+    ("amount", "down", "up"),
+    [
+        (Fraction(3), "3", "3"),
+        (Fraction(10**13), "10T", "10T"),
+        (Fraction(25276063744), "23.54Gi", "23.55Gi"),
+        (Fraction(64 * 2**30), "64Gi", "64Gi"),
+        (Fraction(4096), "4096", "4096"),
+        (Fraction(1, 3), "1/3", "1/3"),
+        (Fraction(5 * 2**60 + 1), "5120Pi", "5121Pi"),
+    ],
+)
+def test_an_amount_for_people_has_four_digits_and_a_unit(
+    amount: Fraction, down: str, up: str
+) -> None:
+    assert (write_near(amount, up=False), write_near(amount, up=True)) == (down, up)
 
 
 @given(st.floats(min_value=1e-30, max_value=1e30))

@@ -13,6 +13,7 @@ from fairlead.model.words import (
     percent,
     plural,
     sentence,
+    size,
 )
 
 
@@ -43,6 +44,16 @@ def test_amounts_of_bytes_have_a_unit() -> None:
     assert amount(4, "gpu") == "4 gpu"
     assert amount(1000, "cpu") == "1000 cpu"
     assert amounts([2**40, 2**39, 0]) == ["1Ti", "0.5Ti", "0"]
+
+
+def test_a_small_amount_beside_a_large_one_has_no_powers() -> None:
+    assert amounts([12 * 2**20, 10], 4) == ["12Mi", "10"]
+    assert amounts([0.00001]) == ["1e-05"]
+    assert amounts([2**50, 2**20, 0], 4) == ["1Pi", "1Mi", "0"]
+
+
+def test_bytes_are_called_so_where_they_are_few() -> None:
+    assert [size(each) for each in (0, 10, 40 * 2**20, 5 * 10**9)] == ["0 B", "10 B", "40Mi", "5G"]
 
 
 def test_amounts_are_in_the_unit_in_which_the_largest_is_short() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
+from math import ceil, floor, isfinite
 from numbers import Integral, Real
 
 from fairlead.model.errors import InputError, Mistakes, brief
@@ -39,6 +39,9 @@ MOST_DIGITS = 200
 _SURE, _SHORT = 98, 600
 """Bits by which numerator and denominator may differ within those bounds, and have together within
 these digits, whatever they are."""
+
+_FEW = 7
+"""Signs that are read at a glance."""
 
 LONGEST_TEXT = 1000
 """Enough for every amount within the bounds above when it is written out as a decimal."""
@@ -209,6 +212,28 @@ def write_amount(amount: Fraction) -> str:
             if amount.numerator % UNITS[unit] == 0:
                 return f"{amount.numerator // UNITS[unit]}{unit}"
     return write_plain(amount)
+
+
+def write_short(amount: Fraction) -> str:
+    """As `write_amount`, and in M to P where it is a whole number of them: as people write it."""
+    text = write_amount(amount)
+    for unit in ("P", "T", "G", "M") if len(text) > _FEW and text.isdecimal() else ():
+        if amount % UNITS[unit] == 0:
+            return f"{amount.numerator // UNITS[unit]}{unit}"
+    return text
+
+
+def write_near(amount: Fraction, *, up: bool) -> str:
+    """The amount as people read it: as `write_short` where that is short, else with four digits
+    and a unit, and no less than it (`up`), or no more."""
+    text = write_short(amount)
+    unit = next((each for each in ("Pi", "Ti", "Gi", "Mi") if amount >= UNITS[each]), None)
+    if len(text) <= _FEW or unit is None:
+        return text
+    parts = amount / UNITS[unit]
+    scale = 10 ** max(0, 4 - len(str(int(parts))))
+    rounded = ceil(parts * scale) if up else floor(parts * scale)
+    return f"{write_plain(Fraction(rounded, scale))}{unit}"
 
 
 def write_plain(amount: Fraction) -> str:

@@ -47,7 +47,19 @@ def amounts(values: Iterable[float], digits: int = 6) -> list[str]:
         texts = (f"{number(largest / size, digits)}{suffix}", f"{number(largest / unit, digits)}")
         if len(texts[1]) + len(other) + _SHORTER <= len(texts[0]):
             suffix, size = other, unit
-    return [f"{number(value / size, digits)}{suffix if value else ''}" for value in values]
+    return [_in_unit(value, size, suffix, digits) for value in values]
+
+
+def _in_unit(value: float, size: float, suffix: str, digits: int) -> str:
+    """The value in this unit; in one of its own where that is much too large for it."""
+    if size > 1 and abs(value) < size / 10_000:
+        return amounts([value], digits)[0] if value else "0"
+    return f"{number(value / size, digits)}{suffix}"
+
+
+def size(value: float, digits: int = 4) -> str:
+    """So many bytes: `10 B`, `40Mi`."""
+    return f"{number(value)} B" if value < 2**20 else amounts([value], digits)[0]
 
 
 def _unit(largest: float, kind: Sequence[tuple[str, int]]) -> tuple[str, int]:

@@ -132,7 +132,7 @@ def demand_text(demand: dict[str, str]) -> str:
 
     from fairlead.model import quantity
 
-    return ", ".join(f"{key}: {quantity.write_amount(Fraction(demand[key]))}" for key in demand)
+    return ", ".join(f"{key}: {quantity.write_short(Fraction(demand[key]))}" for key in demand)
 
 
 def field_text(value: object) -> str:

@@ -21,7 +21,7 @@ from fairlead.engines.local.processes import (
 )
 from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
-from fairlead.model.words import amounts
+from fairlead.model.words import size
 
 SIGNALS = 64
 """A shell says 128 and the signal of a task that was killed by one of these."""
@@ -71,9 +71,8 @@ def memory_message(assignment: Assignment | None, used: int | None) -> str:
     if asked is None:
         return "it took more memory than it asked for"
     if used is None:
-        return f"it took more than the {amounts([asked], 4)[0]} of memory that it asked for"
-    took, had = amounts([used, asked], 4)
-    return f"it took {took} of memory, and asked for {had}"
+        return f"it took more than the {size(asked)} of memory that it asked for"
+    return f"it took {size(used)} of memory, and asked for {size(asked)}"
 
 
 def _signal(code: int) -> int:

@@ -13,7 +13,7 @@ from fairlead.model.constraint import Operator, Selector
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
-from fairlead.model.quantity import write_amount
+from fairlead.model.quantity import write_amount, write_near, write_short
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import amount, machines
 from fairlead.scheduling.core import Core
@@ -260,7 +260,7 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
         starts = trials.change(replace(job, demand=FrozenMap({**job.demand, **asked})))
         if starts:
             amounts_text = ", ".join(
-                f"{write_amount(asked[r])} {r} instead of {write_amount(job.demand[r])}"
+                f"{_less(asked[r], job.demand[r], r)} instead of {write_short(job.demand[r])}"
                 for r in asked
             )
             yield Change(
@@ -303,7 +303,7 @@ def _with_limits(trials: Trials, limits: dict[str, dict[str, Fraction]]) -> Iter
     starts = trials.happen(events)
     if starts:
         amounts_text = "; ".join(
-            f"{name}'s limit were {', '.join(f'{write_amount(raised[r])} {r}' for r in raised)}"
+            f"{name}'s limit were {_write_amounts(FrozenMap(raised))}"
             for name, raised in limits.items()
         )
         first = next(iter(limits))
@@ -364,8 +364,14 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
 
 
 def _write_amounts(amounts: FrozenMap[Fraction]) -> str:
-    """Exactly: what is asked for has to be enough."""
-    return ", ".join(f"{write_amount(amount)} {name}" for name, amount in amounts.items())
+    """No less: what is asked for has to be enough."""
+    return ", ".join(f"{write_near(amount, up=True)} {name}" for name, amount in amounts.items())
+
+
+def _less(amount: Fraction, than: Fraction, name: str) -> str:
+    """No more: a task of it has to fit. Exactly, where it would look like what it is less than."""
+    text = write_near(amount, up=False)
+    return f"{write_amount(amount) if text == write_near(than, up=False) else text} {name}"
 
 
 def _new_name(core: Core) -> str:
