@@ -16,6 +16,9 @@ from fairlead.model.words import listing
 KINDS = {"int": "a whole number"}
 """The form that a value must have, by the name of the function that reads it."""
 
+PATHS = {"DIR": "a folder, or `.` for this one", "FILE": "a file", "PLACE": "a folder or a file"}
+"""Values that are paths, by how the help calls them, and what they may be."""
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are sentences with a hint where something is close.
@@ -28,7 +31,9 @@ class Parser(argparse.ArgumentParser):
         """As in the library; keeps the words, for what it says of a mistake."""
         self._words = sys.argv[1:] if args is None else args
         self._refuse_twice()
-        return super().parse_known_args(args, namespace)
+        found = super().parse_known_args(args, namespace)
+        self._refuse_nameless(found[0])
+        return found
 
     def print_help(self, file: object = None) -> None:
         """As all that is printed: what cannot be written is an error, which the library hides."""
@@ -46,6 +51,16 @@ class Parser(argparse.ArgumentParser):
                 name = action.option_strings[-1]
                 raise InputError(f"{self.prog}: {name} is given twice", "give it once")
             seen.add(action.dest)
+
+    def _refuse_nameless(self, found: argparse.Namespace) -> None:
+        """An empty path, which a variable that is not set makes, would be this folder."""
+        for action in self._actions:
+            value = getattr(found, action.dest, None)
+            given = value if isinstance(value, list) else [value]
+            said = bool(action.option_strings) or action.metavar != "FILE"  # else who reads it says
+            if said and action.metavar in PATHS and "" in given and action.default != "":
+                name = action.option_strings[-1] if action.option_strings else str(action.metavar)
+                raise InputError(f"{self.prog}: {name} is empty", f"name {PATHS[action.metavar]}")
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError: nothing is printed from here."""
