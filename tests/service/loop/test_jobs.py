@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from fairlead.engines.interface import OWN_VARIABLES
+from fairlead.engines.local.environment import RUN
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -83,6 +85,7 @@ def test_a_step_in_which_nothing_happens_writes_nothing() -> None:
     ("wrong", "said"),
     [
         (Job("x", {"cpu": 1}, tasks=1), "it does not say what it runs"),
+        (job("x", env={"FAIRLEAD_TASK": "7"}), "this variable says to each task what it is"),
         (Job("x", {"cpu": 1}, command="true"), "it does not say how many tasks it has"),
         (job("x", tenant="nobody"), 'there is no tenant "nobody"'),
         (job("x", demand={"phone": 1}), "nothing counts this resource"),
@@ -96,6 +99,13 @@ def test_a_job_that_cannot_be_is_refused_with_a_sentence(wrong: Job, said: str) 
     assert refused.wrong is Wrong.INPUT
     assert said in refused.what
     assert '"x"' in refused.what
+
+
+def test_all_that_an_engine_says_to_a_task_is_no_jobs_to_say() -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    (ran,) = stage.world.running()
+    assert {*ran.variables(), RUN, "FAIRLEAD_MARK"} == OWN_VARIABLES
 
 
 def test_of_several_jobs_all_are_taken_or_none() -> None:

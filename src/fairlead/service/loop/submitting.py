@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from typing import NoReturn
 
+from fairlead.engines.interface import OWN_VARIABLES
 from fairlead.model.errors import About, InputError, Mistake, Mistakes
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
@@ -272,6 +273,12 @@ def _mistakes(
             mistakes.add(about, "this cannot be the name of a job", "write letters")
         if job.command is None and job.call is None:
             mistakes.add(about, "it does not say what it runs", 'write command: "sleep 60"')
+        for name in sorted(OWN_VARIABLES.intersection(job.env)):
+            mistakes.add(
+                (*about, "env", name),
+                "this variable says to each task what it is, whatever its job says of it",
+                "choose another name",
+            )
         if job.tasks is None:
             mistakes.add(about, "it does not say how many tasks it has", "write tasks: 1")
         elif job.tasks > limits.tasks_per_job:
