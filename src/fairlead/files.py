@@ -107,6 +107,8 @@ def unreadable(file: str, error: Exception) -> Mistake:
         return Mistake(f"{file} is a link to {there}, which is not there", "see to the link")
     if isinstance(error, FileNotFoundError):
         return Mistake(f"no such file: {file}", _nearest(file))
+    if isinstance(error, IsADirectoryError):
+        return Mistake(f"{file} is a folder, and a file is needed", "name the file")
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
     return Mistake(
         f"{_called(file)} cannot be read: {reason}", "check the path and its permissions"

@@ -181,6 +181,9 @@ def test_mistakes_in_the_file_have_their_places(
 
 
 def test_a_file_that_is_named_has_to_be_there(environ: dict[str, str], tmp_path: Path) -> None:
+    environ["FAIRLEAD_CONFIG"] = str(tmp_path)
+    with pytest.raises(InputError, match=r"FAIRLEAD_CONFIG is .*, which is a folder; name a file"):
+        find_place("http://a", environ=environ)
     environ["FAIRLEAD_CONFIG"] = str(tmp_path / "nope.yaml")
     with pytest.raises(InputError, match=r"FAIRLEAD_CONFIG is .*nope.yaml, and there is no such"):
         find_place("http://a", environ=environ)

@@ -193,6 +193,8 @@ def _of(error: InputError) -> tuple[str, str]:
 
 def _unread(path: Path, error: OSError | UnicodeDecodeError) -> InputError:
     """Why a file that is there was not read."""
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path} is a folder, and a file is needed", "name the file")
     if isinstance(error, OSError):
         return InputError(f"{path} cannot be read: {error.strerror or error}")
     return InputError(
@@ -222,6 +224,9 @@ def _config(path: Path, *, named: bool) -> dict[str, str]:
         raise InputError(
             f"FAIRLEAD_CONFIG is {path}, and there is no such file", "name one, or unset it"
         ) from error
+    except IsADirectoryError as error:
+        said = f"FAIRLEAD_CONFIG is {path}, which" if named else f"{path}, the client's file,"
+        raise InputError(f"{said} is a folder", f"name a file, as {path}/config.yaml") from error
     except (OSError, UnicodeDecodeError) as error:
         raise _unread(path, error) from error
     from fairlead.model.nodes import Source, documents, is_null
