@@ -10,7 +10,9 @@ from urllib.parse import quote
 import pytest
 
 from fairlead.engines.interface import Assignment
+from fairlead.model.errors import InternalError
 from fairlead.model.machine import Machine
+from fairlead.service.api import app
 from fairlead.service.api.app import HANDLERS
 from fairlead.wire.route import STREAM, Access, Route
 from fairlead.wire.routes import ROUTES
@@ -96,6 +98,12 @@ def test_every_route_has_its_handler() -> None:
     assert sorted(HANDLERS) == sorted(route.name for route in ROUTES), (
         "a public function in src/fairlead/service/api/routes has the name of each row of ROUTES"
     )
+
+
+def test_a_route_without_a_handler_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "HANDLERS", {})
+    with pytest.raises(InternalError, match="no handler: write an async function why in a file"):
+        app._handler(next(route for route in ROUTES if route.name == "why"))  # noqa: SLF001  made of all of them, once
 
 
 def test_every_name_in_a_path_has_an_example() -> None:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from fairlead.model.errors import InputError
+from fairlead.model.errors import InputError, InternalError
 from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.neighbours.own_time import own_time
 from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
@@ -153,10 +153,22 @@ def routes() -> list[BaseRoute]:
     return router.routes
 
 
+def _handler(route: Route) -> Handler:
+    """The handler of a route. Raises InternalError where nobody has written it yet."""
+    handler = HANDLERS.get(route.name)
+    if handler is None:
+        raise InternalError(
+            f"the route {route.name!r} ({route.method} {route.path}) has no handler: write an async"
+            f" function {route.name} in a file of fairlead/service/api/routes, and name a new file"
+            " in HANDLERS of api/app.py"
+        )
+    return handler
+
+
 def _add(router: APIRouter, route: Route) -> None:
     router.add_api_route(
         route.path,
-        HANDLERS[route.name],
+        _handler(route),
         methods=[route.method],
         name=route.name,
         operation_id=route.name,
@@ -171,7 +183,7 @@ def _add(router: APIRouter, route: Route) -> None:
     if route.method == "GET" and route.access is Access.PUBLIC:  # as balancers and browsers ask
         router.add_api_route(
             route.path,
-            HANDLERS[route.name],
+            _handler(route),
             methods=["HEAD"],
             name=route.name,
             include_in_schema=False,
