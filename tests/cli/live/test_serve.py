@@ -256,6 +256,7 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
         ),
         (["--state", "cluster.yaml", "--detach"], "cluster.yaml cannot be the state folder"),
         (["--journal", "mysql://x/y"], "no journal is kept at mysql://"),
+        (["--journal", "x"], "nothing is at x, so this may be a folder or a file; make the folder"),
     ],
 )
 def test_what_cannot_be_served_is_refused_before_anything_is_there(

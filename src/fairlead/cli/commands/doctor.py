@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the service's state folder (default: FAIRLEAD_STATE, or this user's own)",
     )
     parser.add_argument("--config", metavar="FILE", help="the file that the service is given")
-    parser.add_argument("--journal", metavar="URL", help="its journal, where it is elsewhere")
+    parser.add_argument("--journal", metavar="PLACE", help="its journal, where it is elsewhere")
     parser.add_argument("--engine", choices=tuple(ENGINES), help="its engine (default: local)")
     parser.add_argument("--cluster", metavar="FILE", help="its machines and tenants")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")

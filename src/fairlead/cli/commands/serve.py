@@ -69,9 +69,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--journal",
-        metavar="URL",
-        help="keep the journal in PostgreSQL, as in postgresql://host/name (default: a file in"
-        " the state folder)",
+        metavar="PLACE",
+        help="keep the journal elsewhere than in the state folder: in PostgreSQL, as in"
+        " postgresql://host/name, in a folder, as journal.db, or in a file",
     )
     parser.add_argument(
         "--listen",

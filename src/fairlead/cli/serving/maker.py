@@ -19,6 +19,7 @@ from fairlead.engines.registry import ENGINES, PLACE, check_there, open_engine
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
 from fairlead.service.journal.entry import JournalError, TakenJournalError, VersionJournalError
+from fairlead.service.journal.places import check_place
 from fairlead.service.settings import where_others_place, without_devices
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class ServiceMaker:
         self._clock = clock
         self._plan, self._metrics, self._listeners, self._open = plan, metrics, listeners, open_
         self._place = plan.journal or plan.state
+        if plan.journal is not None:
+            check_place(plan.journal)
         self._cluster = cluster_of(plan)
         self._settings = plan.configured.settings
         if self._cluster is not None:

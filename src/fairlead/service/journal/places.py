@@ -29,15 +29,28 @@ def open_store(
     """The journal at a place, to be written by this process alone; a new one where none has been.
     `after`: where the writer in a database stood whose lease has run out.
 
-    `place` is a file, a folder that holds `journal.db`, or a postgresql:// URL. A file's head is
-    beside it; for a database, `head` names the file that tells how far the journal went. `new` is
-    called before a new one is made, and raises where none is to be. Raises JournalError,
-    TakenJournalError, CorruptJournalError."""
+    `place` is a folder that is there, whose journal is its `journal.db`, a file, or a
+    postgresql:// URL. A file's head is beside it; for a database, `head` names the file that tells
+    how far the journal went. `new` is called before a new one is made, and raises where none is to
+    be. Raises JournalError, TakenJournalError, CorruptJournalError."""
     if isinstance(place, str) and place.startswith(POSTGRES):
         from fairlead.service.journal.postgres import open_postgres
 
         return open_postgres(place, head, new, after)
     return open_sqlite(file_of(place), new)
+
+
+def check_place(place: str) -> None:
+    """Raises InputError where a journal that is not there yet could be a folder as well as a file,
+    so that the next start would look elsewhere for it."""
+    if place.startswith(POSTGRES):
+        return
+    file = file_of(place)
+    if not file.suffix and not file.exists():
+        raise InputError(
+            f"nothing is at {place}, so this may be a folder or a file",
+            f"make the folder, in which the journal is {FILE}, or name a file that ends in .db",
+        )
 
 
 def open_reader(place: str | Path, head: Path | None = None) -> SqlReader:
