@@ -636,6 +636,34 @@ def test_every_view_fits_all_screens_and_can_be_used_by_everybody(
             assert widest(page, width) <= width, view
 
 
+LONG = {
+    "name": "gpu-node-rack-07-01.cluster.internal.example.org",
+    "state": "quarantined",
+    "capacity": {"cpu": "96", "memory": "1Ti", "gpu": "8", "ephemeral_storage": "3Ti"},
+    "free": {},
+    "labels": {"topology_io_zone": "eu_central_1a_zone_17", "instance": "i0123456789abcdef" * 3},
+    "tasks": 0,
+    "problem": "/dev/disk/by-id/" + "0123456789abcdef" * 4,
+    "quarantine": None,
+}
+"""A machine of which all texts are long, and have no place to be broken at."""
+
+
+def test_long_texts_of_machines_are_broken_and_not_cut_off(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in(apart=True)  # its answers stay others
+    page.route("**/v1/machines?*", lambda route: route.fulfill(json={"machines": [LONG]}))
+    page.goto(f"{place.url}/#machines")
+    expect(page.get_by_role("rowheader", name=str(LONG["name"]))).to_be_visible()
+    cut = """() => [...document.querySelectorAll("main .wide, main th, main td")]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth)
+        .map((each) => each.textContent)"""
+    for width in (768, 900, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(cut) == [], width
+
+
 @pytest.mark.parametrize(
     ("file", "name", "kinds"),
     [("events.js", "WORDS", EventKind), ("marks.js", "SAID", MarkKind)],

@@ -38,7 +38,7 @@ export function job(page) {
       { name: "started", kind: "time extra", cell: (row) => clock(last(row)?.started) },
       { name: "ended", kind: "time extra", cell: (row) => clock(last(row)?.ended) },
       { name: "attempts", kind: "number extra", cell: (row) => row.attempts.length },
-      { name: "how it ended", kind: "soft", cell: (row) => ended(last(row)) },
+      { name: "how it ended", kind: "soft said", cell: (row) => ended(last(row)) },
       {
         name: "",
         label: "output",

@@ -45,10 +45,11 @@ export function machines(page) {
       { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
       { name: "runs", kind: "number", cell: (row) => row.tasks },
       { name: "free of what it has", cell: (row) => free(row, resources), key: (row) => JSON.stringify([row.free, row.capacity, resources]) },
-      { name: "labels", kind: "extra soft", cell: (row) => pairs(row.labels) },
-      { name: "remark", kind: "soft", cell: remark },
+      { name: "labels", kind: "extra soft said", cell: (row) => pairs(row.labels) },
+      { name: "remark", kind: "soft said", cell: remark },
     ],
     (row) => row.name,
+    "machines",
   );
   return {
     title: "Machines",
