@@ -151,6 +151,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["top", "-n", "x"], "fairlead top: --number cannot be 'x'; give a whole number"),
         (["top", "--interval", "0"], "error: --interval: 0 is not positive; write more than 0"),
         (["shares", "--over", "x"], 'error: --over: "x" is not a duration; write a number and'),
+        (["submit", "--array", "0-9", "--", "x"], "'--array'; -n 10 is ten tasks, and each finds"),
+        (["submit", "--dependency=afterok:7", "x.yaml"], "jobs do not wait for others here:"),
         (["demo", "--html", ""], "fairlead demo: --html is empty; name a file"),
         (["demo", "--write", ""], "--write is empty; name a folder, or `.` for this one"),
         (["report", ""], "fairlead report: DIR is empty; name a folder, or `.` for this one"),

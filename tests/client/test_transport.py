@@ -208,6 +208,15 @@ def test_every_failure_has_its_kind_and_its_sentence(
     assert len(asked) == 1
 
 
+def test_what_is_no_text_is_refused_before_anything_is_sent() -> None:
+    with (
+        answering(lambda _: Answer()) as (url, asked),
+        pytest.raises(InputError, match="7 is no name; write the name as text"),
+    ):
+        client(url).job(7)  # type: ignore[arg-type]  # as whoever looks at no types does
+    assert asked == []
+
+
 def test_nothing_that_listens_is_said_at_once_whatever_the_patience(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -215,6 +215,7 @@ def parser_of(name: str) -> tuple[Parser, ModuleType]:
         allow_abbrev=False,
     )
     parser.runs_command = getattr(command, "COMMAND_AFTER_DASHES", False)
+    parser.elsewhere = getattr(command, "ELSEWHERE", {})
     command.configure(parser)
     parser.add_argument("--debug", action="store_true", help="show where an internal error arose")
     return parser, command

@@ -328,12 +328,13 @@ def checked_key(key: str | None, less: int = 0) -> str:
     leaves no room for so many signs more."""
     if key is None:
         return new_key()
-    if len(key) > LONGEST_KEY - less or not re.fullmatch(KEY, key):
+    text = str(key)  # who calls may not know of types
+    if len(text) > LONGEST_KEY - less or not re.fullmatch(KEY, text):
         raise InputError(
-            f"the key {key[:60]!r} is no idempotency key",
+            f"the key {text[:60]!r} is no idempotency key",
             f"write 1 to {LONGEST_KEY - less} printable ASCII characters, no space first or last",
         )
-    return key
+    return text
 
 
 def new_key() -> str:

@@ -20,7 +20,7 @@ from fairlead.client.failures import error_of, is_in_vain, unreachable
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
 from fairlead.client.places import Place, read_again, trust
-from fairlead.model.errors import InputError
+from fairlead.model.errors import InputError, brief
 from fairlead.version import __version__
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 from fairlead.wire.status import AGE_HEADER
@@ -271,6 +271,8 @@ def address(*names: str) -> str:
     for what cannot be a name."""
     parts = []
     for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"{brief(repr(name))} is no name", "write the name as text")
         try:
             part = quote(name, safe="")
         except UnicodeEncodeError as error:

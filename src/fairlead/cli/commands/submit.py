@@ -49,6 +49,34 @@ COMMAND_AFTER_DASHES = True
 """The words after `--` are a command, and `run` gets them as `args.command`."""
 
 
+_WAITING = (
+    "jobs do not wait for others here: `fairlead submit --wait` returns once a job has ended, and"
+    " its exit code tells how"
+)
+_PRIORITY = "there are no priorities: a tenant gets by its weight, beside others"
+_LABEL = 'a partition is a label here, as in --where "partition = short"'
+_LOGS = "what tasks write is kept: `fairlead logs JOB` shows it"
+_TASKS = "-n 10 is ten tasks, and each finds its number, from 0, in FAIRLEAD_TASK"
+
+ELSEWHERE = {
+    "--array": _TASKS,
+    "--ntasks": _TASKS,
+    **dict.fromkeys(("--dependency", "--depends", "--depend", "--after", "--afterok"), _WAITING),
+    **dict.fromkeys(("--priority", "--qos", "--nice"), _PRIORITY),
+    **dict.fromkeys(("--partition", "--queue"), _LABEL),
+    **dict.fromkeys(("--output", "--error", "--log"), _LOGS),
+    "--account": "write --tenant",
+    "--constraint": 'write --where "LABEL = VALUE"',
+    "--nodelist": "write --machine",
+    "--gres": "write --gpu N, or --resource NAME=N",
+    "--cpus-per-task": "write --cpu N",
+    "--job-name": "write --name",
+    "--chdir": "write --cwd",
+    "--export": "write -e NAME=VALUE",
+}
+"""What other schedulers call otherwise, or have and Fairlead has not."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fairlead submit [options] FILE... | -- COMMAND..."
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NoReturn
 
@@ -22,9 +22,11 @@ PATHS = {"DIR": "a folder, or `.` for this one", "FILE": "a file", "PLACE": "a f
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are sentences with a hint where something is close.
-    `runs_command`: the words after `--` are a command."""
+    `runs_command`: the words after `--` are a command. `elsewhere`: options of other programs, and
+    what is written here instead."""
 
     runs_command = False
+    elsewhere: Mapping[str, str] = {}
     _words: Sequence[str] = ()
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloaded in the library
@@ -79,10 +81,9 @@ class Parser(argparse.ArgumentParser):
                 hint = ""
             if not first.startswith("-"):
                 return f" has no use for the word {first!r}", hint
-            return (
-                f" does not know {first!r}",
-                close_option(first.partition("=")[0], _options(self)) or hint,
-            )
+            name = first.partition("=")[0]
+            known = self.elsewhere.get(name) or close_option(name, _options(self))
+            return f" does not know {first!r}", known or hint
         if missing := re.fullmatch(r"the following arguments are required: (.*)", message):
             strange = [word for word in takewhile("--".__ne__, self._words) if self._unknown(word)]
             if strange:  # what was mistyped comes before what is missing
