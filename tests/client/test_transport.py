@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,9 +21,11 @@ from fairlead.client import (
     RefusedError,
     UnknownNameError,
     UnreachableError,
+    transport,
 )
 from fairlead.client.places import Place
 from fairlead.client.stream import Heard, events_of
+from fairlead.client.transport import NEAR
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.wire.kinds import Role
@@ -206,6 +210,21 @@ def test_every_failure_has_its_kind_and_its_sentence(
     with answering(lambda _: answer) as (url, asked), pytest.raises(error, match=sentence):
         client(url).job("a")
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("apart", "counts"), [(7200, True), (-7200, True), (2, False)])
+def test_moments_are_of_the_services_clock(
+    apart: float, counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(lambda _: Answer(404, refusal("not_found", "no"))) as (url, _):
+        asker = client(url)
+        now = time.time() - apart
+        monkeypatch.setattr(
+            transport, "time", SimpleNamespace(**vars(time) | {"time": lambda: now})
+        )
+        with pytest.raises(UnknownNameError):
+            asker.job("a")
+        assert abs(asker.now - time.time() - apart * counts) < NEAR
 
 
 def test_what_is_no_text_is_refused_before_anything_is_sent() -> None:

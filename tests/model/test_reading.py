@@ -301,6 +301,11 @@ def test_a_mistaken_machine_has_its_place(entry: str, sentence: str) -> None:
         ("tenant: t", '4:13: job "j", tenant: there is no tenant "t"'),
         ("demand: {cpu: 1}", '4:5: job "j": the key "demand" is written twice; write it once: the'),
         ("request: {cpu: 1}", 'unknown key "request"; did you mean "demand"?'),
+        (
+            "depends_on: [a]",
+            'unknown key "depends_on"; jobs do not wait for others: submit this one',
+        ),
+        ("array: 0-9", 'unknown key "array"; an array is a job of several tasks, as in tasks: 10'),
         ("partition: p", 'unknown key "partition"; a partition is a label of machines, as in labe'),
         ("Priority: 3", 'unknown key "Priority"; there are no priorities: a tenant gets by its'),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self, TypeVar
@@ -45,6 +46,12 @@ class Asking:
         """How old the last answer is, in seconds, where it came from a service that follows
         another one; None: it was of now."""
         return self._transport.age
+
+    @property
+    def now(self) -> float:
+        """The service's time, in seconds since 1970, as far as its last answer tells: moments in
+        its answers are of its clock."""
+        return time.time() + self._transport.ahead
 
     def close(self) -> None:
         self._transport.close()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -37,6 +38,9 @@ over within ten."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between repeats: each pause is twice the one before it."""
 
+NEAR = 5.0
+"""Seconds by which two clocks may differ and count as the same."""
+
 SILENT = 1.0
 """Seconds after which it is told that a request is being repeated."""
 
@@ -49,7 +53,8 @@ class Transport:
     nobody: that is an error at once, unless the address is that of a service on this machine which
     nobody stopped. Of several addresses the one that leads is asked; while none
     does, one that follows. `age`: how old the last answer of such a one is, in seconds; None: it
-    was the leader's. `on_wait`: told once a request, in a sentence, that it is being repeated for
+    was the leader's. `ahead`: by how many seconds its clock is ahead of this one's, where they are
+    apart. `on_wait`: told once a request, in a sentence, that it is being repeated for
     longer than a moment, and for how long yet.
     """
 
@@ -64,6 +69,7 @@ class Transport:
         self.timeout = timeout
         self.patience = max(patience, TAKEOVER) if place.others and patience else patience
         self.age: float | None = None
+        self.ahead = 0.0
         self._on_wait = on_wait
         self._addresses = (place.url, *place.others)
         self._settled = not place.others
@@ -112,6 +118,7 @@ class Transport:
         """Sees what the answer is worth."""
         age = answer.headers.get(AGE_HEADER)
         self.age = float(age) if age and _AGE.fullmatch(age) else None
+        self.ahead = _ahead(answer)
         if self.age is not None:
             self._settled = len(self._addresses) == 1
 
@@ -255,6 +262,16 @@ class Transport:
 
 
 _AGE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+def _ahead(answer: httpx2.Response) -> float:
+    """By how many seconds the clock of who answered is ahead; 0 where that may be the way's."""
+    try:
+        said = parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    apart = said + 0.5 - time.time()  # it is cut to seconds
+    return apart if abs(apart) > NEAR else 0.0
 
 
 def _params(query: Query | None) -> dict[str, str]:

@@ -86,6 +86,11 @@ _ELSEWHERE = {
     "partition": "a partition is a label of machines, as in labels: {partition: short}, that jobs"
     ' ask for, as in where: "partition = short"',
     "priority": "there are no priorities: a tenant gets by its weight, beside others",
+    **dict.fromkeys(
+        ("dependson", "dependency", "dependencies", "after"),
+        "jobs do not wait for others: submit this one once `fairlead submit --wait` has returned",
+    ),
+    "array": "an array is a job of several tasks, as in tasks: 10",
     "catalogue": "a catalogue is no input: give it by --buy or --catalogue, from another folder",
 }
 """Keys that belong to something else, and to what."""

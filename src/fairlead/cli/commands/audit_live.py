@@ -33,7 +33,9 @@ def run_live(args: argparse.Namespace) -> int:
 
 def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     """A row for each tenant that is short, then why."""
-    exact = "not computed yet" if found.exact is None else f"{ago(found.exact)} ago"
+    exact = (
+        "not computed yet" if found.exact is None else f"{ago(found.exact, found.time / 1e6)} ago"
+    )
     looked = counted(found.tenants, "tenant")
     yield screen.dim(f"policy {found.policy}; {looked}; exact shares: {exact}")
     if found.problem:

@@ -57,12 +57,17 @@ def run(args: argparse.Namespace) -> int:
         )
         if not found and args.tenant is not None:
             check_tenant(service, args.tenant)
+        now = service.now
     everything = args.all or state is not None
-    say_answer(args, all_pages(Jobs(jobs=found)), lambda screen: lines(found, screen, everything))
+    page = all_pages(Jobs(jobs=found))
+    say_answer(args, page, lambda screen: lines(found, screen, everything, now))
     return 0
 
 
-def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> Iterable[str]:
+def lines(
+    jobs: Sequence[JobRow], screen: Screen, everything: bool = True, now: float | None = None
+) -> Iterable[str]:
+    """A row for each job. `now`: of the service's clock."""
     rows = [
         [
             escaped(job.name),
@@ -72,7 +77,7 @@ def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> It
             count(holding(job.tasks)),
             count(job.tasks.waiting),
             count(job.tasks.failed),
-            ago(job.submitted),
+            ago(job.submitted, now),
         ]
         for job in jobs
     ]

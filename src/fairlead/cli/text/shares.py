@@ -61,7 +61,11 @@ def _mean(points: Sequence[tuple[int, float | None]], until: int) -> float | Non
 
 def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
     """A line for each tenant, those below another indented, then, if wanted, one for each job."""
-    exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
+    exact = (
+        "not computed yet"
+        if shares.exact is None
+        else f"{ago(shares.exact, shares.time / 1e6)} ago"
+    )
     yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
     if shares.behind:
         yield from wrap(sentence(shares.behind), screen)

@@ -135,7 +135,7 @@ def picture(
         left = None if spare is None else max(2, spare - len(machines) - 4)
         ordered = sorted(seen.jobs, key=lambda job: (not job.tasks.waiting, job.submitted))
         jobs = ordered if left is None else ordered[:left]
-        parts += [Text(), _jobs(jobs, seen.reasons, width)]
+        parts += [Text(), _jobs(jobs, seen.reasons, width, seen.shares.time / 1e6)]
         if len(jobs) < len(seen.jobs) or seen.more:
             over = "more" if seen.more else f"{len(seen.jobs) - len(jobs)} more"
             parts.append(_more(f"... and {over} (`fairlead jobs` lists all)"))
@@ -251,8 +251,8 @@ def _fullness(machine: MachineRow) -> float:
     return min(1.0, max([0.0, *parts]))
 
 
-def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int) -> Table:
-    """The column of reasons gets what the others leave."""
+def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int, now: float) -> Table:
+    """The column of reasons gets what the others leave. `now`: of the service's clock."""
     wide, room = width >= NARROW, max(LONGEST, width // 3)
     header = ["job", *(["tenant"] if width >= 60 else []), "done", "run", "wait"]
     rows = []
@@ -261,7 +261,7 @@ def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int) -> Table:
         if width >= 60:
             row.append(_cut(escaped(job.tenant), room))
         row += [done(job.tasks), count(holding(job.tasks)), count(job.tasks.waiting)]
-        rows.append([*row, ago(job.submitted)] if wide else row)
+        rows.append([*row, ago(job.submitted, now)] if wide else row)
     header += ["age"] if wide else []
     widths = widths_of([header, *rows])
     columns = [(name, "<" if name in ("job", "tenant") else ">") for name in header]
