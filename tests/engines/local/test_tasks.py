@@ -406,6 +406,52 @@ def test_what_is_found_again_is_followed_with_few_open_files(
     assert opened() - before == set()
 
 
+def left_running(bed: LocalBed) -> Path:
+    """An attempt that nobody is to expect; once it is told to stop it ends with the file that is
+    returned, or by force."""
+    sign, go = bed.folder / "sign", bed.folder / "go"
+    trap = f"trap 'until [ -e {go} ]; do sleep 0.02; done; exit' TERM"
+    bed.start(bed.ready(), assign(A, f"{trap}; touch {sign}; while :; do sleep 0.02; done"), sign)
+    return go
+
+
+@pytest.mark.parametrize("reconciled", [False, True])
+def test_what_has_the_name_of_what_nobody_expects_starts_once_that_is_gone(
+    bed: LocalBed, reconciled: bool
+) -> None:
+    """A journal that begins anew gives the numbers of one that is gone, whose tasks still run."""
+    go = left_running(bed)
+    engine, new = bed.ready(), assign(A, "echo new; sleep 2; exit 3")
+    beside = assign(
+        B, "exec sleep 1000", time_limit=Fraction(4, 5)
+    )  # which is due before the force
+    engine.launch([beside, new])
+    engine.launch([new])
+    if reconciled:  # it is not what runs there
+        assert list(engine.reconcile([new, beside])) == [A]
+        assert A not in [report.attempt for report in engine.poll()]
+        engine.launch([new])
+    go.touch()
+    end = end_of(bed, engine, A)
+    assert isinstance(end, Ended)
+    # What was to end the other one by force a second later did not come upon this one.
+    assert (end.cause, end.code, end.message) == (Cause.EXITED, 3, "")
+    assert engine.output(A, Stream.OUT, 0, 100).data == b"new\n"
+    engine.acknowledge([end, end_of(bed, engine, B)])
+    assert list(engine.poll()) == []
+
+
+def test_what_has_such_a_name_and_is_cancelled_meanwhile_never_starts(bed: LocalBed) -> None:
+    go = left_running(bed)
+    engine = bed.ready()
+    engine.launch([bed.assignment(A, Doing.WELL)])
+    engine.cancel([A])
+    go.touch()
+    assert end_of(bed, engine, A) == Lost(A, False, "it was stopped before it started", False)
+    assert bed.starts(A) == 0
+    assert of(bed.state, A) == []
+
+
 def test_time_limits_of_attempts_that_are_over_are_not_waited_for(bed: LocalBed) -> None:
     """A tenant has millions of short tasks, each with a limit of years."""
     supervisor = bed.ready()._supervisor  # noqa: SLF001

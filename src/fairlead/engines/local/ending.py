@@ -17,10 +17,12 @@ from fairlead.engines.local.processes import (
     owner,
     process,
     processes,
+    started_with,
     variable,
 )
-from fairlead.engines.local.records import Claim, Status
+from fairlead.engines.local.records import Claim, Status, parse
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
+from fairlead.engines.local.task import Phase, Task
 from fairlead.model.words import size
 
 SIGNALS = 64
@@ -146,6 +148,18 @@ class Remnants:
             known = (one.start, variable(one.pid, RUN) or "")
             self._runs[one.pid] = known
         return known[1].split()
+
+
+def kill_others(engine: str, followed: Mapping[Attempt, Task]) -> None:
+    """Kill whatever says of itself that it is of an attempt of this engine that is not under way:
+    what was left behind, and what hid its claim."""
+    prefix = f"{engine}:"
+    for one, runs in started_with(RUN):
+        for word in runs.split():
+            attempt = parse(word.removeprefix(prefix)) if word.startswith(prefix) else None
+            task = followed.get(attempt) if attempt else None
+            if attempt and (task is None or task.phase is Phase.OVER):
+                kill(one.pid, one.start, signal.SIGKILL)
 
 
 def _group(number: int) -> bool:

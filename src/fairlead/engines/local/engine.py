@@ -7,7 +7,6 @@ thread starts the shims. So the engine can be killed at any moment and finds eve
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,13 +27,13 @@ from fairlead.engines.interface import (
     disk_trouble,
 )
 from fairlead.engines.local import hardware
-from fairlead.engines.local.environment import RUN
+from fairlead.engines.local.ending import kill_others
 from fairlead.engines.local.groups import NoGroups, confinement
 from fairlead.engines.local.groups import find as find_groups
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import MemoryWatch
-from fairlead.engines.local.processes import alive, kill, started_with
-from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
+from fairlead.engines.local.processes import alive
+from fairlead.engines.local.records import UNKNOWN, Records, Unclaimed
 from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Supervisor
@@ -90,6 +89,9 @@ class LocalEngine:
         self._spawner: Spawner | None = None
         self._ready = False
         self._fenced: set[Attempt] = set()
+        # Launched (None: and cancelled) under the name of what nobody expected, which is not gone
+        # yet: a journal that begins anew, or was restored, gives numbers again.
+        self._behind: dict[Attempt, Assignment | None] = {}
         self._identity = Identity(base / "engine")
         self._owner = 0
         self.identity, self._kept = self._identity.name, not self._identity.new
@@ -122,9 +124,12 @@ class LocalEngine:
         with disk_trouble():
             self._identity.check(self._owner)
         for assignment in batch:
-            if assignment.attempt not in self._supervisor.tasks:
+            known = self._supervisor.tasks.get(assignment.attempt)
+            if known is None:
                 with disk_trouble():
                     self._launch(spawner, assignment)
+            elif known.silent:
+                self._behind.setdefault(assignment.attempt, assignment)
         self._flush(spawner)
 
     def _launch(self, spawner: Spawner, assignment: Assignment) -> None:
@@ -195,27 +200,43 @@ class LocalEngine:
 
     def _tidy(self, spawner: Spawner) -> None:
         silenced, self._supervisor.silenced = self._supervisor.silenced, []
-        self._remove(spawner, silenced)
+        behind = {one: self._behind.pop(one) for one in silenced if one in self._behind}
+        # A folder that the next one of its name is to have is not taken away meanwhile.
+        self._remove(spawner, [one for one in silenced if one not in behind])
+        with disk_trouble():
+            for attempt, assignment in behind.items():
+                self._records.remove(attempt)
+                self._records.empty(attempt)
+                if assignment is None:
+                    self._give_up(attempt)
+                else:
+                    self._launch(spawner, assignment)
         self._flush(spawner)
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         spawner = self._check_connected()
         for attempt in batch:
             task = self._supervisor.tasks.get(attempt)
-            if task is not None:
+            if task is None:
+                with disk_trouble():
+                    self._give_up(attempt)
+            elif task.silent:
+                self._behind[attempt] = None
+            else:
                 self._supervisor.stop(task, Cause.STOPPED)
-                continue
-            # It never was launched here, and never will be.
-            with disk_trouble():
-                self._records.forbid(attempt)
-            task = self._supervisor.tasks[attempt] = Task(attempt, None)
-            why = "it was stopped before it started"
-            self._supervisor.finish(task, Lost(attempt, False, why, machine_at_fault=False))
         self._flush(spawner)
+
+    def _give_up(self, attempt: Attempt) -> None:
+        """It never was launched here, and never will be."""
+        self._records.forbid(attempt)
+        task = self._supervisor.tasks[attempt] = Task(attempt, None)
+        why = "it was stopped before it started"
+        self._supervisor.finish(task, Lost(attempt, False, why, machine_at_fault=False))
 
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self._ready = False
         self._news.release()
+        self._behind.clear()
         self._owner = max(owner, self._owner)
         with disk_trouble():
             self._identity.take(self._owner)
@@ -258,7 +279,7 @@ class LocalEngine:
             self._silence(task)
         followed = self._supervisor.tasks
         self._supervisor.stray = {one for one in grouped if one not in followed}
-        self._kill_others()
+        kill_others(self._identity.name, followed)
         self._identity.keep()
         return never
 
@@ -274,12 +295,12 @@ class LocalEngine:
 
     def _find(self, attempt: Attempt, assignment: Assignment | None) -> bool:
         """Find out what became of an attempt; False: it never started, and now never will."""
-        if attempt in self._supervisor.tasks:
-            return True
+        if (known := self._supervisor.tasks.get(attempt)) is not None:
+            return not known.silent  # else it is what nobody expected, and had its name before
         if attempt in self._fenced:
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
-        claim = self._claim(attempt)
+        claim = self._records.last_claim(attempt, self._identity.same_boot)
         if claim is Unclaimed.ABSENT and assignment is not None and not self._identity.same_boot:
             # What was written right before a power failure may be gone, the claim too.
             self._records.forbid(attempt, UNKNOWN)
@@ -305,27 +326,6 @@ class LocalEngine:
         else:
             self._supervisor.mark_dead(task, None)
         return True
-
-    def _claim(self, attempt: Attempt) -> Claim | Unclaimed:
-        """Reads the attempt's claim; if nobody claimed it, nobody will."""
-        claim = self._records.claim(attempt)
-        # A shim may be on its way: who creates the file first has the attempt.
-        if claim is Unclaimed.ABSENT and self._identity.same_boot:
-            if self._records.forbid(attempt):
-                return Unclaimed.ABSENT
-            claim = self._records.claim(attempt)
-        return claim
-
-    def _kill_others(self) -> None:
-        """Kill whatever says of itself that it is of an attempt that is not under way: what was
-        left behind, and what hid its claim."""
-        prefix = f"{self._identity.name}:"
-        for one, runs in started_with(RUN):
-            for word in runs.split():
-                attempt = parse(word.removeprefix(prefix)) if word.startswith(prefix) else None
-                task = self._supervisor.tasks.get(attempt) if attempt else None
-                if attempt and (task is None or task.phase is Phase.OVER):
-                    kill(one.pid, one.start, signal.SIGKILL)
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         # First whether it is over: what is read after that is all that there will be.

@@ -171,6 +171,16 @@ class Records:
             return Unclaimed.UNREADABLE
         return Claim(int(match[1]), int(match[2]), int(match[3]), time // 1000)
 
+    def last_claim(self, attempt: Attempt, same_boot: bool) -> Claim | Unclaimed:
+        """The same; where the machine is up since, and nobody claimed it, nobody will."""
+        claim = self.claim(attempt)
+        # A shim may be on its way: who creates the file first has the attempt.
+        if claim is Unclaimed.ABSENT and same_boot:
+            if self.forbid(attempt):
+                return Unclaimed.ABSENT
+            claim = self.claim(attempt)
+        return claim
+
     def forbid(self, attempt: Attempt, text: str = NEVER) -> bool:
         """Take the claim, so that no shim ever runs the attempt. Whether nobody had it."""
         return create(f"{self.record(attempt)}.claim", text)
@@ -240,6 +250,14 @@ class Records:
         """Have its shim keep nothing more of what it writes."""
         with contextlib.suppress(OSError):  # a full disk keeps nothing more, either
             create(f"{self.record(attempt)}.cut", "cut\n")
+
+    def empty(self, attempt: Attempt) -> None:
+        """Outputs under its name are another's that is gone: it begins with nothing. The files
+        stay, for a working folder without them is a forgotten one."""
+        for stream in Stream:
+            with contextlib.suppress(FileNotFoundError):
+                path = self.output(attempt, stream)
+                os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC))
 
     def forget(self, attempt: Attempt) -> None:
         """Remove its outputs, and their folder if nobody else has any there."""

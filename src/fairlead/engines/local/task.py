@@ -45,6 +45,7 @@ class Task:
     used: int | None = None  # bytes of memory, where it was stopped for these
     stopped: int = 0  # since when, in nanoseconds since 1970
     over: Ended | Lost | None = None
+    timers: int = 0  # the number of its first timer; those before it are of who had its name
 
 
 class Timer(Enum):
@@ -69,14 +70,15 @@ class Timers:
             self._heap = [each for each in self._heap if each[2] in self._tasks]
             heapq.heapify(self._heap)
         self._count += 1
+        task.timers = task.timers or self._count
         heapq.heappush(self._heap, (when, self._count, task.attempt, timer))
 
     def due(self) -> float:
         """When the next one is; infinity: there is none. Those of what no longer runs are none."""
         while self._heap:
-            when, _, attempt, _ = self._heap[0]
+            when, number, attempt, _ = self._heap[0]
             task = self._tasks.get(attempt)
-            if task is not None and task.phase is Phase.RUNNING:
+            if task is not None and task.phase is Phase.RUNNING and 0 < task.timers <= number:
                 return when
             heapq.heappop(self._heap)
         return inf
