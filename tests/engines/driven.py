@@ -18,6 +18,9 @@ from tests.engines.world import Fate, World
 
 MACHINES = (Machine("b", {"cpu": 64}), Machine("a", {"cpu": 2}))
 
+PRINTED = "this goes nowhere near the frames"
+"""What an engine prints."""
+
 
 def clock() -> int:
     """Microseconds since 1970."""
@@ -36,7 +39,7 @@ class Odd(FakeEngine):
     def nodes(self) -> Sequence[Node]:
         if self.doing == "fail":
             raise EngineError("the cluster is away")
-        sys.stdout.write("this goes nowhere near the frames\n")
+        sys.stdout.write(f"{PRINTED}\n")
         sys.stdout.flush()
         return super().nodes()
 

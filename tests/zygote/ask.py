@@ -66,8 +66,15 @@ def received(answer: socket.socket, flags: int = 0) -> int:
 def main(path: str, words: Sequence[str]) -> int:
     """Is the program, as far as a shell can see; returns its exit code."""
     answer, process = ask(path, words, os.curdir, os.environ, (0, 1, 2))
+
+    def forward(number: int, _: object) -> None:
+        try:  # noqa: SIM105 - contextlib is one more module to import
+            os.kill(process, number)
+        except ProcessLookupError:  # it has ended, which is about to be heard
+            pass
+
     for number in FORWARDED:
-        signal.signal(number, lambda number, _: os.kill(process, number))
+        signal.signal(number, forward)
     code = os.waitstatus_to_exitcode(received(answer))
     return code if code >= 0 else 128 - code
 

@@ -39,13 +39,19 @@ class Request:
 
 
 def read(connection: socket.socket) -> Request:
-    """What is asked for on a connection; ConnectionError: nothing, it was closed."""
+    """What is asked for on a connection; ConnectionError: nothing, it was closed, or nothing whole:
+    who asked was killed meanwhile."""
     head, descriptors, *_ = socket.recv_fds(connection, NUMBER.size, MOST)
     if not head:
         raise ConnectionError("nothing is asked for")
     (size,) = NUMBER.unpack(head)
     said = b""
     while len(said) < size:
-        said += connection.recv(size - len(said))
+        part = connection.recv(size - len(said))
+        if not part:
+            for each in descriptors:
+                os.close(each)
+            raise ConnectionError("what is asked for is cut off")
+        said += part
     words, folder, environment, session, numbers = json.loads(said)
     return Request(words, folder, environment, session, numbers, descriptors)

@@ -31,6 +31,7 @@ from tests.zygote.request import Request, read
 from tests.zygote.reserve import stand_by
 
 MODULES = (
+    "concurrent.futures.thread",
     "fairlead.audit.properties.registry",
     "fairlead.cli.main",
     *(
@@ -51,7 +52,8 @@ MODULES = (
     "fairlead.cli.text.allocation",
     "fairlead.client.client",
     "fairlead.engines.local.engine",
-    "fairlead.engines.supervised.driver",
+    "fairlead.engines.supervised.frames",
+    "fairlead.engines.supervised.messages",
     "fairlead.service.fairness.history_file",
     "fairlead.service.fairness.process",
     "fairlead.service.process.logs",
@@ -65,7 +67,8 @@ MODULES = (
     "rich.console",
     "uvicorn.lifespan.off",
 )
-"""What is imported before anything is asked for. Programs import whatever else they need."""
+"""What is imported before anything is asked for. Programs import whatever else they need. What is
+itself run by `-m` is not among it, only what that imports: it is `__main__` and nothing else."""
 
 
 class Zygote:
@@ -99,7 +102,11 @@ class Zygote:
                     return request
 
     def _fork(self, connection: socket.socket) -> Request | None:
-        request = read(connection)
+        try:
+            request = read(connection)
+        except ConnectionError:  # nobody waits
+            connection.close()
+            return None
         process = os.fork()
         if not process:
             self._forget()
@@ -107,8 +114,9 @@ class Zygote:
             return request
         for each in request.descriptors:
             os.close(each)
-        connection.send(NUMBER.pack(process))
         self._asked[process] = connection
+        with suppress(OSError):  # nobody waits
+            connection.send(NUMBER.pack(process))
         return None
 
     def _reap(self) -> None:

@@ -42,6 +42,7 @@ from tests.engines.contract import (
     started,
     wait,
 )
+from tests.engines.driven import PRINTED
 from tests.engines.local.bed import LocalBed, leftovers
 from tests.zygote.forked import Forked
 
@@ -160,10 +161,13 @@ def test_a_driver_that_is_killed_while_it_starts_is_replaced(tmp_path: Path) -> 
     engine.close()
 
 
-def test_what_an_engine_prints_does_not_disturb() -> None:
+def test_what_an_engine_prints_does_not_disturb(capfd: pytest.CaptureFixture[str]) -> None:
     engine = remote("odd")
     assert [node.machine.name for node in engine.nodes()] == ["a", "b"]
     engine.close()
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert set(said.err.splitlines()) == {PRINTED}  # it is heard, and nobody else says anything
 
 
 def test_an_engines_own_error_leaves_the_driver_where_it_is() -> None:
