@@ -209,8 +209,8 @@ def test_who_shows_what_is_nobodys_any_more_is_unheard_again() -> None:
 
 def test_a_thread_attends_to_who_comes_by_itself() -> None:
     with door(head_seconds=0.05) as at:
-        at.listener.attend()
         asked, slow = at.come(ASKED), at.come(b"G")
+        at.listener.attend()  # the seconds are real ones: whoever asks has asked by now
         assert select.select([at.listener], [], [], 60)[0]
         connection, peer = at.listener.accept()
         with connection:
