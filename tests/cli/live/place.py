@@ -44,7 +44,7 @@ class Served:
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Its exit code and the rest of what it said."""
         self.process.send_signal(number)
-        rest, _ = self.process.communicate(timeout=60)
+        rest, _ = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, rest
 
 

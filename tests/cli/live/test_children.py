@@ -57,15 +57,22 @@ def below(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
+def there(process: psutil.Process) -> bool:
+    """Whether it has not ended; where nobody reaps it, something of it stays."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it went between the two looks
+        return False
+
+
 def gone(processes: list[psutil.Process]) -> bool:
-    return not any(
-        each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes
-    )
+    return not any(map(there, processes))
 
 
 def with_processes(pid: int, busy: Callable[[], bool]) -> list[psutil.Process]:
     """The processes that belong to it, once it is at work."""
-    until(lambda: busy() or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    process = psutil.Process(pid)
+    until(lambda: busy() or not there(process))
     found = below(pid)
     assert len(found) >= 2
     return found

@@ -12,13 +12,15 @@ import pytest
 from fairlead.cli.main import main
 from fairlead.client import Client
 from fairlead.wire.status import Ready
-from tests.cli.live.place import serving
+from tests.cli.live.place import PATIENCE, serving
+
+ASKED = "fairlead.cli.doctor.service.PATIENCE"
 
 
 def test_a_service_is_told_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fairlead.cli.doctor.service.PATIENCE", 1.0)
+    monkeypatch.setattr(ASKED, PATIENCE)
 
     def told(state: Path) -> tuple[str, str]:
         capsys.readouterr()
@@ -33,7 +35,9 @@ def test_a_service_is_told_as_it_is(
         assert served.url in text
         os.kill(served.process.pid, signal.SIGSTOP)
         try:
-            assert told(served.state)[0] == "fails"
+            with monkeypatch.context() as patched:
+                patched.setattr(ASKED, 0.2)  # it does not answer, however long one waits
+                assert told(served.state)[0] == "fails"
         finally:
             os.kill(served.process.pid, signal.SIGCONT)
         with monkeypatch.context() as patched:

@@ -330,10 +330,11 @@ def test_mistakes_of_the_file_have_their_places(
 
 
 def test_a_port_that_is_taken_is_waited_for(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+    with kept_port() as port, socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", port))
         taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        address = f"127.0.0.1:{port}"
         words = ("--listen", address, "--state", "state", "--log", "off")
         with lacking(tmp_path, *words) as (process, said):
             assert f"{address} cannot be listened on: Address already in use" in said

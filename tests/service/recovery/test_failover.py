@@ -34,6 +34,7 @@ from fairlead.whole_file import write_whole
 from fairlead.wire.kinds import JobState
 from tests.cli.live.place import (
     CLUSTER,
+    PATIENCE,
     Served,
     environment,
     fairlead,
@@ -119,7 +120,7 @@ def test_a_follower_reads_and_is_ready_only_once_it_leads(database: str, tmp_pat
             with pytest.raises(NotLeadingError, match=f"the one that leads at {one.url}"):
                 client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
         both = f"{other.url},{one.url}"
-        with Client(both, token, timeout=5, patience=10) as client:
+        with Client(both, token, timeout=5, patience=PATIENCE) as client:
             client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
             assert client.place.url == one.url
             one.process.send_signal(signal.SIGSTOP)
@@ -355,7 +356,7 @@ def test_one_that_a_newer_one_overtook_ends_with_a_sentence_and_writes_nothing(
         old.process.send_signal(signal.SIGSTOP)
         until(lambda: leads(url))
         old.process.send_signal(signal.SIGCONT)
-        rest, _ = old.process.communicate(timeout=240)
+        rest, _ = old.process.communicate(timeout=PATIENCE)
         assert old.process.returncode == 2, rest
         assert "as version 9.9 of Fairlead wrote it" in rest.splitlines()[-1]
         assert rest.count("use the newer one") == 1
