@@ -188,9 +188,8 @@ def test_what_a_launcher_does_not_take_is_heard_of_at_once(
 def test_a_launcher_of_before_has_no_line() -> None:
     found = transport.open_transport(None, {"epoch": 1}, LONG)
     assert isinstance(found, RayTransport)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    found = transport.open_transport(
-        None, {"epoch": 1, "line": ("127.0.0.1", port, SECRETS[DRIVER])}, LONG
-    )
+    with socket.socket() as taken:  # and nobody else may have its port meanwhile
+        taken.bind(("127.0.0.1", 0))
+        there = (*taken.getsockname(), SECRETS[DRIVER])
+        found = transport.open_transport(None, {"epoch": 1, "line": there}, LONG)
     assert isinstance(found, RayTransport)  # nobody listens there any more

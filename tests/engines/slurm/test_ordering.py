@@ -231,6 +231,7 @@ def test_a_factor_that_slurm_lost_is_written_again_and_only_that_one() -> None:
     )
 
     def after_readings(many: int) -> None:
+        engine.order(names)
         until = readings + many
         while readings < until:
             engine.order(names)

@@ -111,7 +111,7 @@ def test_commands_answer_where_tasks_are_jobs_of_slurm(
         with serving(folder, *options) as served:
             shell = administrator(served, folder, monkeypatch, capsys)
             until(lambda: tasks(shell, "long")["running"] == 3)
-            assert len(slurm.run("squeue", "-h", "-p", "fair").splitlines()) == 3
+            assert len(slurm.run("squeue", "-h", "-p", "fair", "-t", "PD,R").splitlines()) == 3
             shell.good("cancel", "long")
             until(lambda: not slurm.run("squeue", "-h", "-p", "fair").strip())
         assert len(starts.read_text()) == 6
