@@ -14,11 +14,17 @@ from playwright.sync_api import (
     Error,
     Page,
     Request,
+    expect,
     sync_playwright,
 )
 
 from tests.conftest import in_ci
 from tests.dashboard.eyes import HIGH
+
+PATIENT = 60_000
+"""Milliseconds until a test gives up."""
+
+expect.set_options(timeout=PATIENT)
 
 NO_MORE = (
     "--no-sandbox",  # it refuses to run as root otherwise

@@ -17,6 +17,7 @@ from fairlead.dashboard.page import FOLDER
 from fairlead.wire.events import EventKind
 from fairlead.wire.kinds import MarkKind, Role
 from tests.cli.live.place import Served, environment, serving, until
+from tests.dashboard.conftest import PATIENT
 from tests.dashboard.eyes import WIDTHS, barred, widest
 from tests.ports import kept_port
 from tests.service.signin.issuer import Issuer
@@ -57,11 +58,6 @@ VIEWS = {
     "events": "tbody tr",
 }
 """All views, each with what is to be in it."""
-
-PATIENT = 60_000
-"""Milliseconds until a test gives up."""
-
-expect.set_options(timeout=PATIENT)
 
 Opened = Callable[..., Page]
 
