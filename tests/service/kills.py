@@ -284,7 +284,7 @@ def ended(killing: Killing) -> dict[str, Any]:
         time.sleep(0.2)
     assert killing.process is not None
     killing.process.terminate()
-    code = killing.process.wait(60)
+    code = killing.process.wait(AT_MOST)
     return counted(killing) | {"exit code of the service": code}
 
 

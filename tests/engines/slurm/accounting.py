@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds until the database listens, on a machine that is busy with other things."""
 
 MEMORY = Path("/dev/shm")

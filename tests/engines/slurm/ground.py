@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.engines.slurm import accounting
 from tests.ports import kept_port
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds until Slurm answers that was started, on a machine that is busy with other things."""
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel", "sinfo")

@@ -127,8 +127,12 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
 
 def children() -> list[int]:
     """The processes of advisers that this one has started."""
-    return [
-        child.pid
-        for child in psutil.Process().children()
-        if child.status() != psutil.STATUS_ZOMBIE and "spawn_main" in " ".join(child.cmdline())
-    ]
+    return [child.pid for child in psutil.Process().children() if is_spawned(child)]
+
+
+def is_spawned(child: psutil.Process) -> bool:
+    """Whether it is one of multiprocessing's own, and has not ended: it may at any moment."""
+    try:
+        return "spawn_main" in " ".join(child.cmdline())
+    except psutil.Error:  # it is dead, or gone
+        return False

@@ -11,6 +11,7 @@ import pytest
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.places import open_store
 from fairlead.service.recovery.verify_process import aside
+from tests.service.fairness.test_process import is_spawned
 from tests.service.journal.lived import kept, lived
 
 
@@ -26,5 +27,5 @@ def test_a_journal_is_checked_aside_and_damage_is_heard_of(tmp_path: Path) -> No
     with pytest.raises(JournalError, match=r"the journal is not shortened: .*20"):
         aside(path, tmp_path)(store)
     store.close()
-    left = [each.cmdline() for each in psutil.Process().children() if each.pid not in before]
-    assert [words for words in left if "spawn_main" in " ".join(words)] == []
+    left = [each for each in psutil.Process().children() if each.pid not in before]
+    assert not any(map(is_spawned, left))
