@@ -6,6 +6,9 @@ import ctypes
 import os
 import signal
 import time
+from contextlib import suppress
+from importlib.machinery import ExtensionFileLoader
+from types import ModuleType
 
 import pytest
 
@@ -40,6 +43,30 @@ def test_a_signal_that_comes_while_an_object_is_finalized_is_not_lost(
     finally:
         signal.signal(signal.SIGHUP, before)
     assert "Traceback" not in capsys.readouterr().err
+
+
+class Dropping(ExtensionFileLoader):
+    """A module of C that goes on whatever is raised meanwhile."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The signal comes."""
+        with suppress(BaseException):
+            signal.raise_signal(int(module.__name__))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_while_a_module_of_c_is_loaded_is_not_lost(number: int) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as in a terminal, also under nohup
+    name = str(int(number))
+    until = time.monotonic() + 60
+    try:
+        with pytest.raises(Terminated) as told, unwinding():  # noqa: PT012 - so late it comes
+            Dropping(name, name).exec_module(ModuleType(name))
+            while time.monotonic() < until:
+                time.sleep(0.001)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert told.value.number == number
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

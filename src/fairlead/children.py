@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -33,22 +34,25 @@ class Terminated(KeyboardInterrupt):
 @contextmanager
 def unwinding() -> Iterator[None]:
     """Within, SIGTERM and SIGHUP (a closed terminal) raise Terminated, and no signal is lost in a
-    finalizer. A signal that is ignored, as under nohup, stays ignored; in a thread that hears no
-    signals nothing changes."""
+    finalizer; while a module of C is loaded they wait for its end. A signal that is ignored, as
+    under nohup, stays ignored; in a thread that hears no signals nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def unwind(number: int, _frame: FrameType | None) -> None:
-        raise Terminated(number)
+    def unwind(number: int, frame: FrameType | None) -> None:
+        if _loads_c(frame):
+            lost.send_again(number)
+        else:
+            raise Terminated(number)
 
     heard = [
         each
         for each in (signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(each) is not signal.SIG_IGN
     ]
-    before = {each: signal.signal(each, unwind) for each in heard}
     lost = _Lost()
+    before = {each: signal.signal(each, unwind) for each in heard}
     otherwise, sys.unraisablehook = sys.unraisablehook, lost.hear
     try:
         yield
@@ -86,6 +90,18 @@ def holding() -> Iterator[None]:
             signal.raise_signal(number)
 
 
+def _loads_c(frame: FrameType | None) -> bool:
+    """Whether a module of C is being loaded. It may import others, and go on without a word where
+    that fails, whatever was raised: PyYAML's does."""
+    while frame is not None:
+        if frame.f_code.co_name in ("create_module", "exec_module") and isinstance(
+            frame.f_locals.get("self"), ExtensionFileLoader
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
 class _Lost:
     """Signals that came while an object was finalized, or C called Python: what is raised there
     Python drops."""
@@ -101,6 +117,10 @@ class _Lost:
             sys.__unraisablehook__(lost)
             return
         number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+        self.send_again(number)
+
+    def send_again(self, number: int) -> None:
+        """Sends it in a moment, once this has returned."""
         self._hearing = True
         again = threading.Thread(target=self._send, args=(number,), daemon=True)
         self._again = number, again
