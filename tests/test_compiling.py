@@ -52,6 +52,18 @@ def test_of_a_kernel_that_was_kept_llvm_reads_its_code_where_another_one_calls_i
         assert done.returncode == 0, done.stderr
 
 
+ADDRESSED = """
+import numpy as np
+from fairlead.compiling import kernel
+
+TABLE = np.arange(200_000.0)  # too large for a copy of it in the code
+
+@kernel
+def plus_one(number):
+    return int(TABLE[number]) + 1
+"""
+
+
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where what is compiled is kept: an empty folder, made when something is."""
@@ -144,6 +156,13 @@ def test_a_file_of_another_function_is_not_believed(kept: Path, tmp_path: Path) 
     [other] = set(kept.iterdir()) - {one}
     one.write_bytes(other.read_bytes())
     assert compiles(begun(source))
+
+
+def test_what_holds_addresses_of_its_process_is_not_kept(kept: Path, tmp_path: Path) -> None:
+    source = tmp_path / "called.py"
+    assert compiles(begun(source, ADDRESSED))
+    assert not kept.exists()
+    assert compiles(begun(source, ADDRESSED))
 
 
 def test_who_has_another_compiler_compiles(

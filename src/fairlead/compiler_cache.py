@@ -43,7 +43,8 @@ class CompilerCache:
         self._function = repr((self._name, code.co_firstlineno, source, compiler()))
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
-        """What Numba made of the function for arguments of these kinds, if it is kept."""
+        """What Numba made of the function for arguments of these kinds, if it is kept and can be
+        read."""
         context.refresh()
         path, whose = self._file(kinds, context.codegen())
         try:
@@ -57,6 +58,8 @@ class CompilerCache:
 
     def save_overload(self, kinds: Any, made: Any) -> None:
         """Keeps it. Where that cannot be, the next process compiles again."""
+        if made.library.has_dynamic_globals:  # addresses that are of this process alone
+            return
         path, whose = self._file(kinds, made.codegen)
         content = dumps(made._reduce())  # noqa: SLF001  Numba has no other way
         try:
