@@ -140,6 +140,14 @@ def test_it_is_not_tried_again_for_a_while_whatever_its_key_is(planted: Planted)
     same(stage)
 
 
+def test_of_many_alike_that_come_at_once_one_is_tried_alone(planted: Planted) -> None:
+    with running(Stage()) as (_, door, said):
+        replies = all_asked(door, [submits(POISON, f"key-{number}") for number in range(20)])
+        assert all(isinstance(each, Refused) and each.wrong is Wrong.FAILED for each in replies)
+        assert planted.failures <= 2  # of all together, and of the first one
+        assert len(said) == 1
+
+
 def test_what_the_engine_said_meanwhile_is_taken_in(planted: Planted) -> None:
     stage = Stage(fates={"short": [Fate(0)]})
     with running(stage) as (_, door, _):

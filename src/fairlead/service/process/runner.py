@@ -177,7 +177,10 @@ class Runner:
                 raise
             service.step(now)
             if len(requests) > 1:
-                return [self._tried(service, now, [each])[0] for each in requests]
+                return [
+                    self._blame.refusal(each, now) or self._tried(service, now, [each])[0]
+                    for each in requests
+                ]
             self._failed(describe(requests[0], error))
             refused = self._blame.note(requests[0], now, error)
             return [replace(refused, seconds=thread_time() - began)]
