@@ -132,7 +132,13 @@ def changed(file: Path) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [cut_short, emptied, zeroed, changed])
+def piped(file: Path) -> None:
+    """Who reads it, or writes it, waits for ever."""
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize("damage", [cut_short, emptied, zeroed, changed, piped])
 def test_a_damaged_file_is_as_if_it_were_not_there(
     kept: Path, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:

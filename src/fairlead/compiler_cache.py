@@ -15,7 +15,7 @@ from numba.core.serialize import dumps
 
 from fairlead.compiled import KERNEL, compiler, folder
 from fairlead.model.errors import OutputError
-from fairlead.whole_file import write_whole
+from fairlead.whole_file import written_whole
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class CompilerCache:
         context.refresh()
         path, whose = self._file(kinds, context.codegen())
         try:
-            found = path.read_bytes()
+            found = path.read_bytes() if path.is_file() else b""  # nobody waits for a pipe
         except OSError:
             return None
         content = found[DIGEST:]
@@ -64,7 +64,8 @@ class CompilerCache:
         content = dumps(made._reduce())  # noqa: SLF001  Numba has no other way
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, _checked(whose, content) + content)
+            with written_whole(path) as beside:
+                beside.write_bytes(_checked(whose, content) + content)
         except (OSError, OutputError) as error:
             _warn(path.parent, error)
 
