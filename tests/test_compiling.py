@@ -32,24 +32,76 @@ def library():
 """
 LOADED = """
 import called
-assert called.plus_one(3) == 4
-assert called.library()._shared_module is None, "LLVM's code was read in vain"
-assert called.twice(3) == 8
-assert called.library()._shared_module is not None
+from fairlead.compiling import report_compiling
+
+def told(done, total):
+    raise AssertionError("it was not kept")
+
+with report_compiling(told):
+    assert called.twice(3) == 8
 """
 
 
-def test_of_a_kernel_that_was_kept_llvm_reads_its_code_where_another_one_calls_it(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
-    places = {compiled.VARIABLE: str(tmp_path / "kept"), "PYTHONPATH": str(tmp_path)}
-    for program in ("import called; called.plus_one(3)", LOADED):  # processes of their own
+def run(folder: Path, *programs: str) -> None:
+    """Runs programs that import `called` in processes of their own, one after the other."""
+    places = {compiled.VARIABLE: str(folder / "kept"), "PYTHONPATH": str(folder)}
+    for program in programs:
         words = [sys.executable, "-c", program]
         done = subprocess.run(
             words, env=os.environ | places, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_a_kernel_that_calls_another_one_is_kept_apart_from_it(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
+    run(tmp_path, "import called; called.plus_one(3)", "import called; called.twice(3)", LOADED)
+    [file] = tmp_path.glob("kept/*/called.plus_one.*")
+    file.unlink()
+    run(tmp_path, "import called; assert called.twice(3) == 8", LOADED)
+
+
+OTHER = """
+from called import plus_one
+from fairlead.compiling import inner, kernel
+
+@inner
+def both(number):
+    return number + plus_one(number)
+
+@kernel
+def three_times(number):
+    return both(number) + plus_one(number)
+"""
+
+
+def test_a_kernel_is_compiled_anew_where_what_it_calls_is_another_one(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
+    (tmp_path / "other.py").write_text(OTHER, encoding="utf-8")
+    run(tmp_path, "import other; assert other.three_times(3) == 11")
+    edited = CALLED.replace("number + 1", "number + 2")
+    (tmp_path / "called.py").write_text(edited, encoding="utf-8")
+    run(tmp_path, "import other; assert other.three_times(3) == 13")
+
+
+FOREIGN = """
+import numba
+import called
+
+@numba.njit(cache=True)
+def three_times(number):
+    return number + called.twice(number) - 2
+
+assert three_times(3) == 9
+"""
+
+
+def test_what_is_not_ours_calls_kernels_and_is_not_kept_by_numba(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
+    (tmp_path / "foreign.py").write_text(FOREIGN, encoding="utf-8")
+    # The third process would be ended by LLVM, which looks for a kernel that is not there.
+    run(tmp_path, *["import foreign"] * 3)
+    assert not list(tmp_path.glob("__pycache__/foreign.*.nb?"))
 
 
 ADDRESSED = """

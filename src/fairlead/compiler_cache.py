@@ -26,6 +26,10 @@ _warned: set[Path] = set()
 """Folders of which it was said that they cannot be written."""
 
 
+class NotKeptError(Exception):
+    """What a kernel calls is not there, or is another one."""
+
+
 class CompilerCache:
     """What is kept of one function: a file for each kind of arguments and of processor.
 
@@ -37,10 +41,8 @@ class CompilerCache:
 
     def __init__(self, function: Callable[..., object]) -> None:
         assert function.__closure__ is None, "what it closes over would have to be of its name"
-        code = function.__code__
-        source = _digest(code.co_filename)
         self._name = f"{function.__module__}.{function.__qualname__}"
-        self._function = repr((self._name, code.co_firstlineno, source, compiler()))
+        self._function = repr((self._name, identity(function), compiler()))
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
         """What Numba made of the function for arguments of these kinds, if it is kept and can be
@@ -54,7 +56,10 @@ class CompilerCache:
         content = found[DIGEST:]
         if found[:DIGEST] != _checked(whose, content):
             return None
-        return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: SLF001  Numba has no other way
+        try:
+            return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: SLF001  Numba has no other way
+        except NotKeptError:
+            return None
 
     def save_overload(self, kinds: Any, made: Any) -> None:
         """Keeps it. Where that cannot be, the next process compiles again."""
@@ -75,6 +80,13 @@ class CompilerCache:
             repr((self._function, kinds, codegen.magic_tuple())).encode(), digest_size=DIGEST
         )
         return folder() / f"{self._name}.{whose.hexdigest()}{KERNEL}", whose.digest()
+
+
+def identity(function: Callable[..., object]) -> int:
+    """A number that functions of one name have alike where they are of the same source."""
+    code = function.__code__
+    whose = repr((function.__module__, code.co_firstlineno, _digest(code.co_filename)))
+    return int.from_bytes(hashlib.blake2b(whose.encode(), digest_size=8).digest())
 
 
 def _checked(whose: bytes, content: bytes) -> bytes:

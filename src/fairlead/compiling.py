@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 from numba import types
 from numba.core import event
 from numba.core.codegen import JITCodeLibrary, ll
 from numba.core.compiler import Compiler
+from numba.core.dispatcher import Dispatcher
 from numba.core.environment import lookup_environment
 from numba.np import linalg
 
-from fairlead.compiler_cache import CompilerCache
+from fairlead.compiler_cache import CompilerCache, NotKeptError, identity
 
 # Numba reads options from a file in the folder where one is, at each compilation anew.
 vars(numba.config)["_config_fname"] = ""
@@ -67,9 +69,7 @@ def kernel_of(signature: Any, *, keep: bool = True) -> Callable[[Callable[..., o
     runs, too."""
 
     def compile_now(function: Callable[..., object]) -> Any:
-        made = numba.njit(error_model="numpy")(function)
-        if keep:
-            made._cache = CompilerCache(function)  # noqa: SLF001  Numba has no other way
+        made: Any = _whole(function) if keep else numba.njit(error_model="numpy")(function)
         made.compile(signature)
         made.disable_compile()
         return made
@@ -83,21 +83,64 @@ def inner(function: F) -> F:
     return _part(function)
 
 
+def shared(function: F) -> F:
+    """As `inner`, but made and kept once for all kernels that call it, which is for what is large
+    and called by several of them."""
+    return _whole(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def small(function: F) -> F:
     """As `inner`, and each caller has it within itself."""
     return _part(function, forceinline=True)
 
 
-class _Whole(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+class _Called(NamedTuple):
+    """A kernel that another one calls."""
+
+    module: str
+    name: str
+    kinds: tuple[Any, ...]
+    """Of its arguments."""
+
+
+class _Caller(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    """Code that calls kernels by their names, while parts are linked into it. Numba links all, so
+    that a kernel was optimised and turned into machine code again within each one that calls it,
+    which was half of what LLVM does and most of what a simulation needs beside the core
+    (docs/decisions/0339-a-kernel-is-called.md)."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.calls: dict[_Called, None] = {}
+
+    def add_linking_library(self, library: Any) -> None:
+        """What this code calls, which is there before it."""
+        if isinstance(library, _Whole | _Kept):
+            library._ensure_finalized()  # noqa: SLF001  Numba does so
+            self.calls[library.called] = None
+            return
+        super().add_linking_library(library)
+        if isinstance(library, _Part):
+            self.calls.update(library.calls)
+
+
+class _Whole(_Caller):
     """The machine code of a kernel and of all that is linked into it."""
 
+    called: _Called
+
     def serialize_using_object_code(self) -> tuple[str, str, Any]:
-        """What is kept: also the names in it, for which Numba would read LLVM's code each time."""
-        name, _, (machine_code, llvm) = super().serialize_using_object_code()
-        module = self._get_module_for_linking()
-        parts = (*module.functions, *module.global_variables)
-        names = tuple(each.name for each in parts if not each.is_declaration)
-        return name, KEPT, (machine_code, llvm, names)
+        """What is kept: also the names in it, for which Numba would read LLVM's code each time, and
+        what must be there before it."""
+        engine, module = self._codegen._engine, self._final_module  # noqa: SLF001  Numba does so
+        names, foreign = [], []
+        for each in (*module.functions, *module.global_variables):
+            if not each.is_declaration:
+                names.append(each.name)
+            elif engine.is_symbol_defined(each.name):
+                foreign.append(each.name)
+        kept = (self._get_compiled_object(), names, self.called, list(self.calls), foreign)
+        return self.name, KEPT, kept
 
     def _finalize_final_module(self) -> None:
         super()._finalize_final_module()
@@ -108,28 +151,50 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
                 if environment is not None:
                     self._codegen.set_env(each.name, environment)
 
+    def _get_module_for_linking(self) -> Any:
+        return _by_name(self._codegen)
+
 
 class _Kept(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
-    """A kernel that was kept. LLVM's code of it is read when another kernel that calls it is
-    compiled, and not before: that is two thirds of what it takes to load one."""
+    """A kernel that was kept, without LLVM's code of it: nothing is linked with it."""
 
-    _shared_module: Any
-
-    def take(self, machine_code: bytes, code: bytes, names: tuple[str, ...]) -> None:
-        """Loads the machine code; `code`: LLVM's; `names`: what is in it."""
-        self._code = code
+    def take(
+        self,
+        machine_code: bytes,
+        names: list[str],
+        called: _Called,
+        calls: list[_Called],
+        foreign: list[str],
+    ) -> None:
+        """Loads the machine code once all that it calls is there; `names`: what is in it. Raises
+        NotKeptError where one of what it names is nowhere, which LLVM would end the process for."""
+        self.called = called
+        for each in calls:
+            found = getattr(importlib.import_module(each.module), each.name, None)
+            if not isinstance(found, Dispatcher):
+                raise NotKeptError
+            found.compile(each.kinds)
+        engine = self._codegen._engine  # noqa: SLF001  Numba has no other way
+        if not all(map(engine.is_symbol_defined, foreign)):
+            raise NotKeptError
         self.enable_object_caching()
         self._set_compiled_object(machine_code)
         self._finalize_final_module()
-        self._codegen._engine._defined_symbols.update(names)  # noqa: SLF001  Numba has no other way
+        engine._defined_symbols.update(names)  # noqa: SLF001  Numba has no other way
 
     def _get_module_for_linking(self) -> Any:
-        if self._shared_module is None:
-            self._shared_module = ll.parse_bitcode(self._code)
-        return self._shared_module
+        return _by_name(self._codegen)
 
 
-def _load_lazily() -> None:
+def _by_name(codegen: Any) -> Any:
+    """What is linked into code that is not ours and calls a kernel: nothing but a sign for Numba
+    not to keep it, since it holds names that another process may not have."""
+    module = ll.parse_assembly(str(codegen._create_empty_module("by_name")))  # noqa: SLF001
+    ll.link_modules(module, ll.parse_assembly("@numba.dynamic.globals.called = global i8 0"))
+    return module
+
+
+def _load_kept() -> None:
     """Lets Numba load as `_Kept` what `_Whole` kept."""
     load = JITCodeLibrary._unserialize  # noqa: SLF001  Numba has no other way
 
@@ -145,10 +210,10 @@ def _load_lazily() -> None:
     JITCodeLibrary._unserialize = staticmethod(unserialize)  # noqa: SLF001
 
 
-_load_lazily()
+_load_kept()
 
 
-class _Part(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+class _Part(_Caller):
     """The code of an inner function: LLVM's, for its callers to link, neither optimised nor turned
     into machine code. Numba would do both for it and all that it calls, again and again on the way
     up to the kernel, which does both for the whole: more than a third of all compiling."""
@@ -185,7 +250,13 @@ class _WholeCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
     def define_pipelines(self) -> Any:
         """Numba's own passes."""
         state = self.state
-        state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        names, function = state.func_id, state.func_id.func
+        state.library = _Whole(state.targetctx.codegen(), names.func_qualname)
+        state.library.called = _Called(function.__module__, function.__qualname__, state.args)
+        # Numba counts what it compiles, and what calls a kernel would know it by this number, which
+        # is another one in each process.
+        names.unique_id = identity(function)
+        names.unique_name = f"{names.func_qualname}${names.unique_id}"
         state.library.enable_object_caching()
         return super().define_pipelines()
 

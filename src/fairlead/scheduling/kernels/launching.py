@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.compiling import inner, kernel
+from fairlead.compiling import inner, kernel, shared
 from fairlead.scheduling.kernels.change.clocks import comes_forward
 from fairlead.scheduling.kernels.change.counts import (
     LAUNCHED,
@@ -154,7 +154,7 @@ def split_gang(s: Handle, j: int, tasks: int) -> bool:
     return parted
 
 
-@inner
+@shared
 def finish(s: Handle) -> None:
     """A decision ends: nobody may be placed anywhere until room grows."""
     w = s.header[0]

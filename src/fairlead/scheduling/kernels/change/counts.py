@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.compiling import inner, kernel
+from fairlead.compiling import inner, kernel, shared
 from fairlead.scheduling.kernels.change.clocks import begin_clock, end_clock
 from fairlead.scheduling.kernels.change.grown import mark_only_room_grew
 from fairlead.scheduling.kernels.change.leases import end_lease, extend_leases, unreserve
@@ -219,7 +219,7 @@ def _remember(s: Handle, m: int, j: int) -> None:
         s.before[m, r] = s.room[m, r]
 
 
-@inner
+@shared
 def release(s: Handle, t: int) -> None:
     """Task t holds its machine no more. What it is now is the caller's."""
     task = s.task[t]

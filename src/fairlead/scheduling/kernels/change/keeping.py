@@ -10,7 +10,7 @@ docs/decisions/0313-room-for-gangs.md).
 
 from __future__ import annotations
 
-from fairlead.compiling import inner
+from fairlead.compiling import inner, shared
 from fairlead.scheduling.kernels.change.leases import is_resting, lease
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
@@ -69,7 +69,7 @@ def _comes_before(s: Handle, g: int, j: int) -> bool:
     return its < other or (its == other and turn_of(s, g) < turn_of(s, j))
 
 
-@inner
+@shared
 def _keeper(s: Handle, j: int, m: int) -> int:
     """The gang of least (level, turn) of those that come before job j, could place a task on
     machine m, and do not fit yet; NONE. Of a tenant's gangs one after the other keeps room."""

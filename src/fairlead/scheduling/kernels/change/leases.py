@@ -10,7 +10,7 @@ core of an older version gave no leases (see docs/decisions/0317-reservations-en
 
 from __future__ import annotations
 
-from fairlead.compiling import inner, small
+from fairlead.compiling import inner, shared, small
 from fairlead.scheduling.kernels.change.claims import are_twins
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.change.grown import mark_room_grew, search_anew
@@ -201,7 +201,7 @@ def find_rest(s: Handle) -> None:
             w.rest = min(w.rest, s.tenant[t].rests)
 
 
-@inner
+@shared
 def unreserve(s: Handle, j: int) -> None:
     """Nothing is reserved for the job any more, or set aside; others may have the room. Pledges
     stay: who made them ends them."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.compiling import inner, kernel
+from fairlead.compiling import inner, kernel, shared
 from fairlead.scheduling.kernels.change.grown import search_anew
 from fairlead.scheduling.kernels.memory.state import Bools, Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
@@ -49,7 +49,7 @@ def _count(s: Handle, j: int, tasks: int) -> None:
         _uncut(s, int64(s.job[j].tenant))
 
 
-@inner
+@shared
 def _uncut(s: Handle, t: int) -> None:
     """Room below a tenant's limits, or those above: the jobs that these held back are fresh."""
     top = t

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, shared, small
 from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
@@ -172,7 +172,7 @@ def next_permitted(s: Handle, j: int, start: int) -> int:
     return m
 
 
-@inner
+@shared
 def first_permitted(s: Handle, j: int) -> int:
     """The first machine of all where a task of the job may be placed; NONE. The next ones are
     `next_permitted`'s to say, as long as nothing else is asked."""

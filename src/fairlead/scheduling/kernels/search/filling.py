@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.compiling import inner, small
+from fairlead.compiling import inner, shared, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
@@ -212,7 +212,7 @@ def first_of(s: Handle, t: int, least: float, low: float) -> tuple[float, float]
     return add(first, first_low, least, low)
 
 
-@inner
+@shared
 def stake_tenant(s: Handle, t: int) -> None:
     """After what a tenant has changed, or its weight: what it counts at its parent, and so on."""
     if not _filled_at_all(s):

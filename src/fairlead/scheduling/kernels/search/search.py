@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.compiling import inner, kernel, small
+from fairlead.compiling import inner, kernel, shared, small
 from fairlead.scheduling.kernels.memory.briefs import SIGNS, may_hold, too_wide
 from fairlead.scheduling.kernels.memory.state import Handle, Records, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
@@ -127,7 +127,7 @@ def is_held_back(s: Handle, n: int, t: int) -> bool:
     return False
 
 
-@inner
+@shared
 def _least(s: Handle, m: int, owner: int) -> int:
     """The active job of least (level, turn): of those that may be placed on machine m, and of
     these `owner` is one that owns it, or NONE; or where m is NONE of those for which nothing is
@@ -209,7 +209,7 @@ def next_job(s: Handle, m: int) -> int:
     return _least(s, m, NONE)
 
 
-@inner
+@shared
 def first_job(s: Handle) -> int:
     """The active job of least (level, turn) for which nothing is reserved, and that its tenant's
     limits do not hold back. NONE if there is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.compiling import inner, small
+from fairlead.compiling import inner, shared, small
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
@@ -98,7 +98,7 @@ def _copy_below(s: Handle, t: int) -> bool:
     return changed
 
 
-@inner
+@shared
 def lift_tenant(s: Handle, t: int) -> None:
     """After a trie of a tenant changed: its leaf among its siblings, which goes with the last
     below and comes with the first, and those of all above it."""
