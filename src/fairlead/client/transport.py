@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from threading import Timer
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from fairlead.client.failures import error_of, is_in_vain, unreachable
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
 from fairlead.client.places import Place, read_again, trust
+from fairlead.client.speech import listen
 from fairlead.model.errors import InputError, brief
 from fairlead.version import __version__
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
@@ -44,6 +46,9 @@ NEAR = 5.0
 SILENT = 1.0
 """Seconds after which it is told that a request is being repeated."""
 
+DEAF = 10.0
+"""Seconds after which it is told that who never answered before has not answered yet."""
+
 
 class Transport:
     """One connection's worth of requests to one service. Not for several threads at once.
@@ -55,7 +60,8 @@ class Transport:
     does, one that follows. `age`: how old the last answer of such a one is, in seconds; None: it
     was the leader's. `ahead`: by how many seconds its clock is ahead of this one's, where they are
     apart. `on_wait`: told once a request, in a sentence, that it is being repeated for
-    longer than a moment, and for how long yet.
+    longer than a moment, and for how long yet; and, by another thread, that who has answered
+    nothing so far takes long.
     """
 
     def __init__(
@@ -74,9 +80,15 @@ class Transport:
         self._addresses = (place.url, *place.others)
         self._settled = not place.others
         self._met = place.kept is not None
+        self._answered = False
         self.closed = False
         self._verify = trust(place)
         self._http = self._client(place.url)
+
+    @property
+    def _listening(self) -> dict[str, Any]:
+        """What the library has to tell of a request: how who is asked begins to answer."""
+        return {"trace": listen(self.place)}
 
     def _client(self, url: str) -> httpx2.Client:
         headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
@@ -116,6 +128,7 @@ class Transport:
 
     def _note(self, answer: httpx2.Response) -> None:
         """Sees what the answer is worth."""
+        self._answered = True
         age = answer.headers.get(AGE_HEADER)
         self.age = float(age) if age and _AGE.fullmatch(age) else None
         self.ahead = _ahead(answer)
@@ -157,7 +170,12 @@ class Transport:
             nonlocal tries
             tries += 1
             answer = self._http.request(
-                method, path, params=_params(query), content=content, headers=headers
+                method,
+                path,
+                params=_params(query),
+                content=content,
+                headers=headers,
+                extensions=self._listening,
             )
             self._note(answer)
             if method == "DELETE" and tries > 1 and answer.status_code == 404:
@@ -170,7 +188,7 @@ class Transport:
         """The bytes of an output, and where in it they are. Raises ServiceError."""
 
         def once() -> Output:
-            answer = self._http.get(path, params=_params(query))
+            answer = self._http.get(path, params=_params(query), extensions=self._listening)
             self._note(answer)
             if answer.status_code != 200:
                 _tree(answer, self.place)
@@ -187,7 +205,7 @@ class Transport:
         while True:
             self._settle()
             try:
-                with self._sentences():
+                with self._sentences(), self._told_if_deaf():
                     found = once()
                 self._met = True
                 return found
@@ -205,6 +223,8 @@ class Transport:
                     raise
                 there = ", ".join(self._addresses)
                 trouble = f"nobody answers at {there} (from {self.place.said_by})"
+                if error.sent and alone and not self._answered:
+                    trouble = str(error)
             except BusyError as error:
                 alone = len(self._addresses) == 1
                 self._settled = alone
@@ -221,6 +241,23 @@ class Transport:
             pause = min(LONGEST_PAUSE, 2 * pause)
 
     @contextmanager
+    def _told_if_deaf(self) -> Iterator[None]:
+        """Tells of a request that takes long at an address where nobody has answered so far:
+        perhaps nobody does."""
+        if self._answered or self.timeout < 2 * DEAF:
+            yield
+            return
+        said = f"{self.place.url} (from {self.place.said_by}) took the request {DEAF:g} s ago and"
+        said += f" has not answered yet; it is waited for {self.timeout - DEAF:g} s more"
+        late = Timer(DEAF, self._on_wait, (said,))
+        late.daemon = True
+        late.start()
+        try:
+            yield
+        finally:
+            late.cancel()
+
+    @contextmanager
     def lines(
         self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[Iterator[str]]:
@@ -233,7 +270,12 @@ class Transport:
         with (
             self._sentences(),
             self._http.stream(
-                "GET", path, params=_params(query), headers=dict(headers or {}), timeout=timeout
+                "GET",
+                path,
+                params=_params(query),
+                headers=dict(headers or {}),
+                timeout=timeout,
+                extensions=self._listening,
             ) as answer,
         ):
             self._note(answer)
