@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from fairlead.client.answers import Output, ServiceEvent
 from fairlead.client.fairness import Fairness
 from fairlead.client.stream import follow
+from fairlead.client.surroundings import without_surrounding
 from fairlead.client.transport import Query, address
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -343,7 +345,12 @@ def new_key() -> str:
 
 
 def _tree(job: Job | Plain) -> Plain:
-    return plain_job(job) if isinstance(job, Job) else job
+    tree: Any = plain_job(job) if isinstance(job, Job) else job  # who calls may not know of types
+    env = tree.get("env") if isinstance(tree, dict) else None
+    if not (isinstance(env, Mapping) and env):
+        given: Plain = tree
+        return given
+    return {**tree, "env": without_surrounding(env, os.environ)}
 
 
 def batches(jobs: Iterable[Plain], size: int) -> Iterator[list[Plain]]:

@@ -60,22 +60,6 @@ class Attempt:
         return f"{self.job}.{self.task}.{self.number}"
 
 
-OWN_VARIABLES = frozenset(
-    {
-        "FAIRLEAD_ATTEMPT",
-        "FAIRLEAD_JOB",
-        "FAIRLEAD_JOB_ID",
-        "FAIRLEAD_MACHINE",
-        "FAIRLEAD_MARK",
-        "FAIRLEAD_PIECES",
-        "FAIRLEAD_RUN",
-        "FAIRLEAD_TASK",
-        "FAIRLEAD_TENANT",
-    }
-)
-"""What engines say to tasks, whatever their jobs say of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """An attempt that an engine is to run, with its machine and all that it needs.

@@ -16,6 +16,24 @@ LONGEST = 128 * 1024
 
 MOST_RETRIES = 1_000_000
 
+OWN_VARIABLES = frozenset(
+    {
+        "FAIRLEAD_ATTEMPT",
+        "FAIRLEAD_JOB",
+        "FAIRLEAD_JOB_ID",
+        "FAIRLEAD_MACHINE",
+        "FAIRLEAD_MARK",
+        "FAIRLEAD_PIECES",
+        "FAIRLEAD_RUN",
+        "FAIRLEAD_TASK",
+        "FAIRLEAD_TENANT",
+    }
+)
+"""What engines say to tasks, whatever their jobs say of it."""
+
+DEVICE_VARIABLES = frozenset({"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+"""What engines say to tasks of their pieces of the resource `gpu`."""
+
 
 def command_of(command: str | Iterable[str]) -> Command:
     """The command, as text for the shell or as a program with its arguments."""

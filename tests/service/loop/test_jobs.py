@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.engines.interface import OWN_VARIABLES
 from fairlead.engines.local.environment import RUN
+from fairlead.model.command import OWN_VARIABLES
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -79,6 +79,26 @@ def test_a_step_in_which_nothing_happens_writes_nothing() -> None:
     before = stage.service.records.seq
     stage.settle(3)
     assert stage.service.records.seq == before
+
+
+@pytest.mark.parametrize("name", ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"])
+def test_which_gpus_a_task_sees_is_no_jobs_to_say(name: str) -> None:
+    stage = Stage([Machine("m", {"cpu": 4, "gpu": 2})])
+    stage.step()
+    asking = job("x", demand={"cpu": 1, "gpu": 1}, env={name: "0"})
+    refused = stage.refused(SubmitJobs(ADMIN, (asking,)))
+    assert f'"x", env, {name}: this variable says to each task which GPUs are its' in refused.what
+    refused = stage.refused(SubmitJobs(ADMIN, (job("x", env={name: "0,1"}),)))
+    assert "names GPUs, and the job asks for none" in refused.what
+    assert "as in gpu: 1" in refused.what
+    stage.submit(job("x", env={name: ""}), job("y", env={name: "-1"}))
+
+
+def test_where_nothing_counts_gpus_they_are_the_jobs_to_name() -> None:
+    stage = Stage()
+    stage.submit(job("x", env={"CUDA_VISIBLE_DEVICES": "1"}))
+    (ran,) = stage.world.running()
+    assert ran.env["CUDA_VISIBLE_DEVICES"] == "1"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import NoReturn
 
-from fairlead.engines.interface import OWN_VARIABLES
 from fairlead.model.errors import About, InputError, Mistake, Mistakes
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
@@ -17,6 +17,7 @@ from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
 from fairlead.service.loop.refusals import RefusedError, refuse
 from fairlead.service.loop.step import Step
+from fairlead.service.loop.variables import has_gpus, variables_of_others
 from fairlead.service.records.book import Totals
 from fairlead.service.records.names import BETWEEN, unique_name
 from fairlead.service.records.people import KeyOwner, KeyRecord, KeyTotals
@@ -246,6 +247,7 @@ def _mistakes(
         )
     mistakes = Mistakes()
     named: set[str] = set()
+    gpus = cache(lambda: has_gpus(step.records))
     seen: set[tuple[str | None, str]] = set()
     for job in jobs:
         step.pause()
@@ -273,12 +275,7 @@ def _mistakes(
             mistakes.add(about, "this cannot be the name of a job", "write letters")
         if job.command is None and job.call is None:
             mistakes.add(about, "it does not say what it runs", 'write command: "sleep 60"')
-        for name in sorted(OWN_VARIABLES.intersection(job.env)):
-            mistakes.add(
-                (*about, "env", name),
-                "this variable says to each task what it is, whatever its job says of it",
-                "choose another name",
-            )
+        mistakes += variables_of_others(job, gpus)
         if job.tasks is None:
             mistakes.add(about, "it does not say how many tasks it has", "write tasks: 1")
         elif job.tasks > limits.tasks_per_job:
