@@ -245,6 +245,12 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
         (["--address", "auto"], "--address is that of a Ray cluster; write --engine ray"),
         (["--engine", "flux"], "--engine cannot be 'flux'; give local, ray or slurm"),
         (["--cluster", "nowhere.yaml"], "no such file: nowhere.yaml"),
+        (
+            ["--cluster", "large.yaml"],
+            'machine "b1", capacity, cpu: this is more than can be counted of one machine',
+        ),
+        (["--cluster", "large.yaml"], "large.yaml:1:45: machine"),
+        (["--cluster", "large.yaml"], "large.yaml:2:35: machine"),
         (["--cluster", "with-jobs.yaml"], "describes jobs, too"),
         (["--cluster", "with-jobs.yaml", "--engine", "ray"], "describes jobs, too"),
         (["--cluster", "cluster.yaml", "--engine", "ray"], "with --engine ray they come from Ray"),
@@ -271,6 +277,9 @@ def test_what_cannot_be_served_is_refused_before_anything_is_there(
     monkeypatch.delenv("FAIRLEAD_STATE", raising=False)
     monkeypatch.chdir(tmp_path)
     Path("cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    large = 'machines: [{name: "b[1-2]", capacity: {cpu: 2e19}},\n'
+    large += "{name: c, capacity: {cpu: 1, gpu: 100}}]"
+    Path("large.yaml").write_text(large, encoding="utf-8")
     job = "jobs: [{name: a, demand: {cpu: 1}}]\n"
     Path("with-jobs.yaml").write_text(f"{CLUSTER}{job}", encoding="utf-8")
     Path("bad.yaml").write_text("engine: [local]\n", encoding="utf-8")

@@ -50,6 +50,22 @@ def test_machines_come_change_and_go() -> None:
     assert len(stage.running()) == 2
 
 
+def test_a_machine_that_cannot_be_counted_is_told_of_once_and_joins_once_it_can() -> None:
+    stage = Stage(machines=ONE)
+    stage.world.join(Machine("b", {"cpu": 2 * 10**19}))
+    stage.settle(3)
+    (said,) = stage.service.machines.take_untold()
+    assert said.startswith('a machine is not taken in as it is: machine "b", capacity, cpu: the')
+    stage.settle(3)
+    assert stage.service.machines.take_untold() == []
+    stage.world.join(Machine("b", {"cpu": 2}))
+    stage.settle(2)
+    assert record(stage, "b").machine is not None
+    stage.world.join(Machine("b", {"cpu": 2 * 10**19}))
+    stage.settle(2)
+    assert len(stage.service.machines.take_untold()) == 1
+
+
 def test_tasks_of_a_machine_that_left_wait_at_the_head_of_their_jobs() -> None:
     stage = Stage()
     stage.submit(job("x", 3), job("y", 5))

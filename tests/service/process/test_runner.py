@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 
 from fairlead.model.errors import InputError, InternalError
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
@@ -116,6 +117,18 @@ async def _asked_before(door: Mailbox[Driven], runner: Runner) -> object:
     await asyncio.to_thread(runner.start)
     await asyncio.to_thread(runner.stop, LONG)
     return await asked
+
+
+def test_a_machine_that_is_not_taken_in_is_told_of() -> None:
+    stage = Stage([Machine("b", {"cpu": 2 * 10**19})])
+    told = list[str]()
+    door: Mailbox[Driven] = Mailbox()
+    runner = Runner(stage.service, door, clock=lambda: stage.now, fault=told.append)
+    runner.start()
+    assert runner.stop(LONG)
+    assert [each.partition(", capacity")[0] for each in told] == [
+        'a machine is not taken in as it is: machine "b"'
+    ]
 
 
 def test_a_full_door_turns_away() -> None:

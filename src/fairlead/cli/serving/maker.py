@@ -12,6 +12,7 @@ from fairlead.cli.common.inputs import complain, texts_of
 from fairlead.cli.common.people import unknown_users
 from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.config import SETTING, refuse_standard_input
+from fairlead.cli.serving.counting import check_counted
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fairlead.service.metrics import Metrics
     from fairlead.service.recovery.follower import Follower
     from fairlead.service.recovery.recover import Recovered
+    from fairlead.service.settings import Settings
 
 SHARES = "shares-history"
 """File of the shares over time; nothing depends on it."""
@@ -63,10 +65,9 @@ class ServiceMaker:
         self._cluster = cluster_of(plan)
         self._settings = plan.configured.settings
         if self._cluster is not None:
-            self._settings = replace(self._settings, tenants=self._cluster.tenants)
-            if self._cluster.devices:
-                devices = [*self._settings.devices, *sorted(self._cluster.devices)]
-                self._settings = replace(self._settings, devices=tuple(dict.fromkeys(devices)))
+            self._settings = replace(
+                _with_devices(self._settings, self._cluster), tenants=self._cluster.tenants
+            )
         if plan.mode == PLACE:
             self._settings = without_devices(self._settings)
         elif ENGINES[plan.engine].modes:
@@ -284,4 +285,12 @@ def cluster_of(plan: Plan) -> Cluster | None:
             f" {kind.machines_from}",
             "leave them out",
         )
+    if cluster.machines:
+        check_counted(cluster, _with_devices(plan.configured.settings, cluster), given)
     return cluster
+
+
+def _with_devices(settings: Settings, cluster: Cluster) -> Settings:
+    """The settings with the devices that the cluster file names, too."""
+    devices = dict.fromkeys((*settings.devices, *sorted(cluster.devices)))
+    return replace(settings, devices=tuple(devices))

@@ -29,7 +29,8 @@ class Machines:
     """The engine's machines as of its last answer; none of it is in the journal.
 
     `problems`: why a machine that is there cannot be used as it is. `amounts`: each machine as
-    the engine says it, and as the core counts it."""
+    the engine says it, and as the core counts it. `refused`: those that the core does not take as
+    they are, and `untold` what of it nobody has heard yet."""
 
     settings: Settings
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -37,6 +38,8 @@ class Machines:
     troubled: dict[str, int] = field(default_factory=dict)  # since when
     problems: dict[str, str] = field(default_factory=dict)
     amounts: dict[str, tuple[Machine, Machine, str]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    untold: list[str] = field(default_factory=list)
 
     def due(self, time: int) -> bool:
         """Whether it is time to ask the engine."""
@@ -47,7 +50,7 @@ class Machines:
         self.looked = step.time
         before, self.nodes = self.nodes, {node.machine.name: node for node in nodes}
         self.problems.clear()
-        for kept in (self.troubled, self.amounts):
+        for kept in (self.troubled, self.amounts, self.refused):
             for name in [name for name in kept if name not in self.nodes]:
                 del kept[name]
         for away in [
@@ -65,11 +68,24 @@ class Machines:
             if known is None or node != before.get(name) or not _is_well(record, node):
                 try:
                     self._see(step, record, node)
+                    self.refused.pop(name, None)
                 except InputError as error:
-                    self.problems[name] = str(error)
-                    self.amounts.pop(name, None)  # so that it is looked at again
+                    self._refuse(name, str(error))
             elif known[2]:
                 self.problems[name] = known[2]
+
+    def _refuse(self, name: str, why: str) -> None:
+        """The core does not take the machine as it is. It is looked at again."""
+        self.problems[name] = why
+        self.amounts.pop(name, None)
+        if self.refused.get(name) != why:
+            self.refused[name] = why
+            self.untold.append(f"a machine is not taken in as it is: {why}")
+
+    def take_untold(self) -> list[str]:
+        """What became of machines since the last call that an administrator should hear."""
+        told, self.untold = self.untold, []
+        return told
 
     def wake(self) -> int | None:
         """The time to ask it again; None if it was never asked."""

@@ -208,6 +208,9 @@ class Runner:
         if isinstance(engine, FindsFaults):
             for fault in engine.take_faults():
                 self._fault(fault)
+        if isinstance(self.service, Service):
+            for refused in self.service.machines.take_untold():
+                self._fault(refused)
 
     def _wait(self) -> float:
         """Seconds until there may be something to do."""
