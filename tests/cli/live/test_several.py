@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import pytest
+
+from fairlead.cli.commands import cancel
 from fairlead.wire.jobs import Cancelled
-from tests.cli.live.place import Terminal
+from tests.cli.live.place import Terminal, until
 
 ENDLESS = ("--", "sleep", "1000")
 
@@ -27,6 +31,44 @@ def test_all_of_a_tenant_is_one_request(shell: Terminal) -> None:
         shell.good("submit", "--name", name, "--tenant", "vision", *ENDLESS)
     said = shell.good("cancel", "--all", "--tenant", "research")
     assert said == "v1: cancelled\nv2: cancelled\n"
+
+
+def test_jobs_are_chosen_by_state_prefix_and_whose_they_are(
+    shell: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.good("submit", "--name", "run-1", "--tenant", "vision", *ENDLESS)
+    until(lambda: shell.json("jobs", "--state", "running")["jobs"])
+    shell.good("submit", "--name", "wait-1", "--tenant", "vision", "--cpu", "8", *ENDLESS)
+    shell.good("submit", "--name", "wait-2", "--tenant", "sales", "--cpu", "8", *ENDLESS)
+    made = shell.json("token", "create", "vera", "--tenant", "vision")
+    with monkeypatch.context() as vera:
+        vera.setenv("FAIRLEAD_TOKEN", made["token"])
+        assert shell.good("cancel", "--state", "pending") == "wait-1: cancelled\n"
+        assert shell.good("cancel", "--prefix", "wait-") == "no job is of that kind\n"
+        assert shell.good("cancel", "--all") == "run-1: cancelled\n"
+    assert "wait-2: cancelled" in shell.good("cancel", "--all", "--yes")
+    until(lambda: not shell.json("jobs")["jobs"])
+    assert shell.good("cancel", "--all", "--yes") == "no job waits or runs\n"
+
+
+@pytest.mark.parametrize("word", ["n", "", "no", "y", "YES"])
+def test_who_sits_at_a_terminal_is_asked_first(
+    word: str, shell: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (f"s{word}", f"t{word}"):
+        shell.good("submit", "--name", name, "--tenant", "vision", *ENDLESS)
+    monkeypatch.setattr(cancel, "is_asked", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{word}\n"))
+    code, out, err = shell("cancel", "--all", "--tenant", "research")
+    assert "2 jobs of vision, " in err
+    assert f"running: s{word} and t{word}\ncancel all of them? [y/N] " in err
+    if word.lower().startswith("y"):
+        assert (code, out) == (0, f"s{word}: cancelled\nt{word}: cancelled\n")
+        return
+    assert (code, out) == (2, "")
+    assert err.endswith("nothing was cancelled\n")
+    assert len(shell.json("jobs")["jobs"]) == 2
+    assert f"t{word}: cancelled" in shell.good("cancel", "--all", "--tenant", "research", "--yes")
 
 
 def test_tenants_of_a_file_are_made_all_or_none(shell: Terminal, tmp_path: Path) -> None:
