@@ -65,6 +65,22 @@ def test_a_tenant_is_explained_with_its_past(shell: Terminal, tmp_path: Path) ->
     assert "The last day" in text
 
 
+def test_who_asks_so_for_a_job_is_led_to_why(shell: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "train.yaml").write_text(TRAIN, encoding="utf-8")
+    shell.good("submit", "train.yaml")
+    said = shell.refused("explain", "train", "--live")
+    assert "`train` is a job, and --live explains tenants; `fairlead why train` explains" in said
+    assert "`fairlead explain vision --live` its tenant" in said
+    shell.good("cancel", "train")
+    until(lambda: shell.json("job", "train")["ended"])
+    shell.good("forget", "train")
+    shell.good("submit", "--name", "own one", "--wait", "--", "true")
+    said = shell.refused("explain", "own one", "--live")
+    assert said.endswith("; `fairlead why 'own one'` explains a job\n")
+    assert "explain no-such" in shell.refused("explain", "no-such")
+    assert "`fairlead why no-such` explains a job" in shell.refused("explain", "no-such")
+
+
 def test_nobody_is_short(shell: Terminal, tmp_path: Path) -> None:
     (tmp_path / "train.yaml").write_text(TRAIN, encoding="utf-8")
     shell.good("submit", "train.yaml")

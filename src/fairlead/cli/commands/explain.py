@@ -30,6 +30,7 @@ examples:
   fairlead explain vision cluster.yaml jobs.yaml      a tenant, with all its jobs
   fairlead explain train cluster.yaml jobs.yaml --policy drfh --json
   fairlead explain vision --live                      of a running service, with its past
+                                                      (a job of one: `fairlead why train`)
 
 Where a job and a tenant have the same name, the job is explained; --tenant asks for the tenant.
 
@@ -82,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     elif args.files:
         cluster, jobs = read_jobs(args.files)
     else:
-        right = f"write `fairlead explain {args.name} cluster.yaml jobs.yaml`"
+        right = f"write `fairlead explain {args.name} cluster.yaml jobs.yaml`; of a running service"
+        right += f" `fairlead why {args.name}` explains a job, and --live a tenant"
         raise InputError("fairlead explain: no file is given", right)
     rule = parse(args.policy)
     with patience():

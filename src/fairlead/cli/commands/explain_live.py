@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,9 +66,10 @@ def ask(service: Client, name: str) -> TenantNow:
     shares = service.shares(jobs=True)
     row = next((each for each in shares.tenants if each.name == name), None)
     if row is None:
+        _check_job(service, name)
         check_tenant(service, name)
-        right = f"`fairlead why {name}` explains it"
-        raise InputError(f"`{name}` is a job without a tenant, or has finished", right)
+        right = f"`fairlead jobs --all --tenant {shlex.quote(name)}` lists them"
+        raise InputError(f"no job of `{escaped(name)}` waits or runs", right)
     below = _below(shares, name)
     jobs = [job for job in shares.jobs if job.tenant in below]
     waiting = [job.name for job in jobs if job.waiting][:ASKED]
@@ -80,6 +82,20 @@ def ask(service: Client, name: str) -> TenantNow:
     until = time.time_ns() // 1000
     history = service.shares_history(since=max(0, until - PAST), until=until, tenant=name)
     return TenantNow(row, jobs, why, sentences, history)
+
+
+def _check_job(service: Client, name: str) -> None:
+    """Raises InputError where a job has the name that is no tenant's."""
+    from fairlead.client.errors import RefusedError
+
+    try:
+        job = service.job(name)
+    except RefusedError:  # there is none, or several
+        return
+    right = f"`fairlead why {shlex.quote(name)}` explains a job"
+    if job.tenant != job.name:  # else it is one of its own, which is over
+        right += f", and `fairlead explain {shlex.quote(job.tenant)} --live` its tenant"
+    raise InputError(f"`{escaped(name)}` is a job, and --live explains tenants", right)
 
 
 def _below(shares: Shares, name: str) -> set[str]:
