@@ -405,6 +405,27 @@ def test_what_changed_is_marked_in_time(place: Place, signed_in: Callable[..., P
     expect(page.locator("svg .event").first).to_be_attached()
 
 
+def test_the_focus_stays_with_the_same_thing_as_others_come_above_it(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    place.client.drain("a2")
+    page = signed_in("time")
+    marks = page.locator(".marks li")
+    drained = marks.filter(has_text="drained").first.get_by_role("button")
+    drained.focus()
+    thing = drained.get_attribute("data-thing")
+    place.client.undrain("a2")
+    expect(marks.filter(has_text="again").first).to_be_visible()
+    expect(page.locator(f'.marks [data-thing="{thing}"]')).to_be_focused()
+    page.goto(f"{place.url}/#jobs")
+    link = page.get_by_role("rowheader", name="evaluate").get_by_role("link")
+    link.focus()
+    place.submit("above", "sales")
+    expect(page.get_by_role("rowheader", name="above")).to_be_visible()
+    expect(link).to_be_focused()
+    place.client.cancel("above")
+
+
 def test_what_one_more_machine_would_change_is_a_link_away(
     signed_in: Callable[..., Page],
 ) -> None:

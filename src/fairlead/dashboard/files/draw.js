@@ -61,15 +61,39 @@ export function focusables(element) {
   return /** @type {(HTMLElement | SVGElement)[]} */ ([...element.querySelectorAll(FOCUSED)]);
 }
 
+/** What it is that can have the focus: the same thing where this is the same. @param {Element} element */
+function thing(element) {
+  const said = element.getAttribute("aria-label") ?? element.textContent;
+  return [element.tagName, element.getAttribute("href"), element.getAttribute("data-thing") ?? said].join(" ");
+}
+
 /**
- * Puts these into the element in place of what it holds; who had the focus there has it again, at the same place.
+ * Notes what has the focus in the element. What is returned gives it back to the same thing once the element holds
+ * something else, wherever that stands then; where it is gone, to what stands at its place.
+ * @param {Element} element
+ */
+export function focusOf(element) {
+  const before = focusables(element);
+  const place = before.findIndex((each) => each === document.activeElement);
+  if (place < 0) return () => {};
+  const what = thing(before[place]);
+  const turn = before.slice(0, place).filter((each) => thing(each) === what).length;
+  return () => {
+    const now = focusables(element);
+    const same = now.filter((each) => thing(each) === what);
+    (same[turn] ?? same.at(-1) ?? now[Math.min(place, now.length - 1)])?.focus({ preventScroll: true });
+  };
+}
+
+/**
+ * Puts these into the element in place of what it holds; what had the focus there has it again.
  * @param {Element} element
  * @param {...(Node | string)} children
  */
 export function renew(element, ...children) {
-  const place = focusables(element).findIndex((each) => each === document.activeElement);
+  const back = focusOf(element);
   element.replaceChildren(...children);
-  if (place >= 0) focusables(element)[place]?.focus({ preventScroll: true });
+  back();
 }
 
 /** What measures texts of drawings, in the font of the page. */

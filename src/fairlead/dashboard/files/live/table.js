@@ -1,7 +1,7 @@
 // @ts-check
 /** Tables whose rows stay what they are while their contents change. */
 
-import { focusables, html } from "../draw.js";
+import { focusOf, html } from "../draw.js";
 
 /**
  * @template Row
@@ -62,7 +62,7 @@ export function table(caption, columns, keyOf, kind = "") {
    * @param {Row} row
    */
   function fill(one, row) {
-    const focus = one.line.contains(document.activeElement) ? focusables(one.line).findIndex((each) => each === document.activeElement) : -1;
+    const back = focusOf(one.line);
     columns.forEach(({ cell, key }, index) => {
       const content = key ? null : cell(row);
       const shown = key ? key(row) : content instanceof Node ? null : String(content || content === 0 ? content : "");
@@ -71,7 +71,7 @@ export function table(caption, columns, keyOf, kind = "") {
       const child = key ? cell(row) : content;
       one.line.children[index].replaceChildren(child instanceof Node ? child : (shown ?? ""));
     });
-    if (focus >= 0) focusables(one.line)[focus]?.focus();
+    back();
   }
 
   /**
@@ -98,7 +98,7 @@ export function table(caption, columns, keyOf, kind = "") {
     order.forEach((row, index) => {
       if (body.children[index] !== row) body.insertBefore(row, body.children[index] ?? null);
     });
-    if (focused !== document.activeElement && focused && body.contains(focused)) focused.focus();
+    if (focused !== document.activeElement && focused && body.contains(focused)) focused.focus({ preventScroll: true });
     while (body.children.length > order.length) body.lastElementChild?.remove();
     known = next;
     empty.hidden = rows.length > 0;

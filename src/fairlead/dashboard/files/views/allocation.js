@@ -2,7 +2,7 @@
 /** The views of the exact allocation of what is present: water and bottlenecks. */
 
 import { bottlenecks } from "../bottlenecks.js";
-import { focusables, html } from "../draw.js";
+import { focusOf, html } from "../draw.js";
 import { water } from "../water.js";
 import { Refused, read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
@@ -42,9 +42,9 @@ function drawn(title, draw) {
     const text = JSON.stringify(picture);
     if (text !== before) {
       before = text; // what is drawn stays as it is while nothing changes
-      const place = focusables(drawing).findIndex((each) => each === document.activeElement);
+      const back = focusOf(drawing);
       drawing.replaceChildren(...(picture ? [draw(picture)] : []));
-      if (place >= 0) drawnThen(() => focusables(drawing)[place]?.focus({ preventScroll: true }));
+      drawnThen(back);
     }
     remark.textContent = picture ? `What was present at ${clock(time)}, shared exactly.` : `There is nothing to share: ${problem ?? "no task is there"}.`;
   }

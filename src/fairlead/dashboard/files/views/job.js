@@ -2,7 +2,7 @@
 /** One job with its tasks and what they wrote. */
 
 import { Refused, address, read, request } from "../live/ask.js";
-import { html } from "../draw.js";
+import { html, renew } from "../draw.js";
 import { filters } from "../live/filters.js";
 import { QUIET, mayAsk, tenant } from "./jobs.js";
 import { table } from "../live/table.js";
@@ -95,7 +95,7 @@ export function job(page) {
     ),
     async read(signal) {
       const found = await read(address("jobs", name), {}, signal);
-      facts.replaceChildren(...factsOf(found));
+      renew(facts, ...factsOf(found));
       const own = found.job !== null;
       apart.hidden = own;
       reasons.hidden = !own || !found.tasks.waiting || !mayAsk(page);

@@ -66,7 +66,7 @@ export function listed(marks, when, choose) {
   const rest = marks.length - shown.length;
   return [
     html("h2", {}, when === null ? "What changed last" : "What changed around then"),
-    html("ul", { class: "marks" }, ...shown.map((mark) => html("li", {}, html("button", { type: "button", class: "time", "aria-pressed": String(mark.time === when), onclick: () => choose(mark.time) }, clock(mark.time)), ` ${said(mark)}`))),
+    html("ul", { class: "marks" }, ...shown.map((mark) => html("li", {}, html("button", { type: "button", class: "time", "data-thing": [mark.kind, mark.time, mark.machine, mark.tenant].join(" "), "aria-pressed": String(mark.time === when), onclick: () => choose(mark.time) }, clock(mark.time)), ` ${said(mark)}`))),
     rest ? html("p", { class: "soft" }, `${rest} more ${rest === 1 ? "mark" : "marks"} in this time.`) : null,
   ].filter((each) => each !== null);
 }

@@ -4,7 +4,7 @@
 
 import { read } from "../live/ask.js";
 import { swatch } from "../colours.js";
-import { html, svg } from "../draw.js";
+import { html, renew, svg } from "../draw.js";
 import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
 import { mayAsk } from "./jobs.js";
@@ -71,7 +71,7 @@ export function now(page) {
     };
     redraw();
     const next = html("p", { class: "headline" }, ...summary(found));
-    if (!headline.isEqualNode(next)) headline.replaceChildren(...next.childNodes);
+    if (!headline.isEqualNode(next)) renew(headline, ...next.childNodes);
   }
 
   /** @param {Row} row */
