@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -275,3 +276,22 @@ def test_nothing_is_compiled_at_first(kept: Path) -> None:
     assert compiled.first_time(compiled.SIMULATION)
     compiled.note(compiled.SIMULATION)
     assert not compiled.first_time(compiled.SIMULATION)
+
+
+def test_what_a_killed_writer_left_is_removed_once_it_is_old(kept: Path) -> None:
+    kept.mkdir(parents=True)
+    names = (f".f.1{compiled.KERNEL}.abc", f".g.2{compiled.KERNEL}.def", f"f.1{compiled.KERNEL}")
+    for name in names:
+        (kept / name).touch()
+    for name in names[1:]:
+        os.utime(kept / name, (0, 0))
+    os.utime(kept, (0, 0))
+    compiled.tidy()
+    assert {each.name for each in kept.iterdir()} == {names[0], names[2]}
+    assert kept.stat().st_mtime > time.time() - 600  # it is used
+    assert compiled.of_other_versions() == ([], 0, 0.0)
+
+
+def test_where_nothing_is_kept_there_is_nothing_to_tidy(kept: Path) -> None:
+    compiled.tidy()
+    assert not kept.exists()

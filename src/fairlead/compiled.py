@@ -10,6 +10,7 @@ import hashlib
 import importlib.metadata
 import os
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,9 @@ KERNEL = ".kernel"
 
 SIMULATION = "simulation"
 """The functions that are compiled together for simulations."""
+
+LEFT_FOR = 3600.0
+"""Seconds after which nobody writes a file any more that has not got its name yet."""
 
 VARIABLE = "FAIRLEAD_CACHE"
 """The environment variable that names another folder than the user's usual one."""
@@ -60,6 +64,31 @@ def note(what: str) -> None:
     with suppress(OSError):  # then it is said once more than needed that it takes long
         folder().mkdir(parents=True, exist_ok=True)
         _note(what).touch()
+
+
+def tidy() -> None:
+    """Removes what a process left that was killed while it wrote a function, and notes by the
+    folder's time that this version is used."""
+    with suppress(OSError):
+        old = time.time() - LEFT_FOR
+        for path in folder().glob(f".*{KERNEL}.*"):
+            with suppress(OSError):
+                if path.stat().st_mtime < old:
+                    path.unlink()
+        os.utime(folder())
+
+
+def of_other_versions() -> tuple[list[Path], int, float]:
+    """The folders of other versions beside this one's, the bytes of their files, and when one of
+    them was last used, in seconds since 1970 (0: there is none)."""
+    mine = folder()
+    others = sorted(path for path in mine.parent.glob("compiled-*") if path != mine)
+    size, used = 0, 0.0
+    for other in others:
+        with suppress(OSError):
+            used = max(used, other.stat().st_mtime)
+            size += sum(path.stat().st_size for path in other.rglob("*") if path.is_file())
+    return others, size, used
 
 
 @cache

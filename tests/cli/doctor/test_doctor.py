@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ from jsonschema import Draft202012Validator
 
 from fairlead.cli.commands import doctor
 from fairlead.cli.doctor import machine
-from fairlead.cli.doctor.finding import Finding, State
+from fairlead.cli.doctor.finding import Finding, State, well
 from fairlead.cli.doctor.registry import CHECKS
 from fairlead.cli.main import Exit, main
 from fairlead.engines.local import groups, hardware
@@ -350,7 +351,16 @@ def test_compiler_cache(ask: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not place.exists()
     place.mkdir(parents=True)
     (place / "f.kernel").touch()
-    assert ask("compiler cache").state is State.OK
+    assert ask("compiler cache") == well(f"compiled functions are kept in {place}")
+    for name in ("compiled-2", "compiled-3"):
+        (place.parent / name / "of-numba").mkdir(parents=True)
+        (place.parent / name / "of-numba" / "f.nbc").write_bytes(bytes(2**20))
+        os.utime(place.parent / name, (0, now() // 10**6 - 40 * 86400))
+    found = ask("compiler cache")
+    assert found.state is State.OK
+    assert "2 folders of other versions (2Mi, last used 40 days ago)" in found.text
+    subprocess.run(["sh", "-c", found.text.split("`")[1]], check=True)
+    assert [each.name for each in place.parent.iterdir()] == ["compiled-1"]
     shutil.rmtree(place.parent)
     place.parent.write_text("in the way")
     assert "every start compiles" in ask("compiler cache").text

@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     """Does the runs that are not there yet, and prints all results."""
     from fairlead.cli.common.inputs import complain
     from fairlead.cli.serving.compiling import compiling_progress
-    from fairlead.compiled import SIMULATION, first_time, note
+    from fairlead.compiled import SIMULATION, first_time, note, tidy
     from fairlead.simulation.engine.progress import progress
     from fairlead.simulation.engine.run import compile_all
     from fairlead.simulation.measure.result import tree
@@ -146,6 +146,7 @@ def run(args: argparse.Namespace) -> int:
         with compiling_progress() as show:
             compile_all(show)
         note(SIMULATION)
+    tidy()
     if study.samples_are_chosen:
         complain(
             f"shares and utilisation: at most {MOST_SAMPLES:,} samples of a run, with at most"

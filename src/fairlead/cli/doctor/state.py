@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
+import shlex
 import stat
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from fairlead.client.login import login_file
 from fairlead.client.places import ADMIN_TOKEN, config_file
 from fairlead.engines.registry import ENGINES, look_at
 from fairlead.model.errors import InputError
-from fairlead.model.words import counted, tally
+from fairlead.model.words import amounts, counted, tally
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.places import FILE, POSTGRES
 
@@ -124,7 +126,7 @@ def compiler_cache(subject: Subject) -> Finding:
 
     place = folder()
     if any(place.glob(f"*{KERNEL}")):
-        return well(f"compiled functions are kept in {place}")
+        return _beside(f"compiled functions are kept in {place}", place)
     above = subject.nearest(place)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         return warn(
@@ -134,6 +136,24 @@ def compiler_cache(subject: Subject) -> Finding:
     return warn(
         f"nothing is compiled in {place} yet: its first start takes a minute or two",
         "start it once before somebody waits, and keep that folder",
+    )
+
+
+def _beside(text: str, place: Path) -> Finding:
+    """What other versions left beside what is kept, and the command that removes it."""
+    from fairlead.compiled import of_other_versions
+
+    others, size, used = of_other_versions()
+    if not others:
+        return well(text)
+    days = max(0, int((time.time() - used) / 86400))
+    since = f"{counted(days, 'day')} ago" if days else "today"
+    base = shlex.quote(str(place.parent))
+    return well(
+        f"{text}; beside it {counted(len(others), 'folder')} of other versions"
+        f" ({amounts([size], 3)[0]}, last used {since}), which"
+        f" `find {base} -maxdepth 1 -name 'compiled-*' ! -name {place.name} -exec rm -r {{}} +`"
+        " removes where they are used no more"
     )
 
 

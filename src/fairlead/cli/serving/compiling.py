@@ -22,6 +22,7 @@ def compile_first(placement: str | None = None) -> None:
 
     It looks itself instead of believing a note that all was compiled before: what is kept is of
     one processor, one Python and one Numba."""
+    from fairlead.compiled import tidy
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
     from fairlead.service.api.kernels.warming import warm_door
@@ -29,6 +30,7 @@ def compile_first(placement: str | None = None) -> None:
     with compiling_progress() as show:
         warm(show, placement or DEFAULT)
         warm_door(show)
+    tidy()
 
 
 @contextmanager
