@@ -20,6 +20,12 @@ from fairlead.client.places import ADMIN_TOKEN, RENEW_ADMIN, Place
 from fairlead.model.errors import Mistake
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 
+LOGIN = "fairlead login"
+"""By what people sign in."""
+
+DOTS = 2
+"""In a JWT; a token has none."""
+
 NOT_LEADING = STATUS[ErrorKind.NOT_LEADING]
 
 
@@ -62,15 +68,25 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
     """The error that an answer of this status is."""
     mistakes = _mistakes_in(tree)
     text = "; ".join(map(str, mistakes))
+    if status == 401 and place.said_by == "--url":  # else the same is found by itself
+        text = text.replace(LOGIN, f"{LOGIN} --url {place.url}")
     if status == 401 and place.login is not None:
         return NotAllowedError(
             f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
+        )
+    if status == 401 and place.token and place.token.count(".") == DOTS and text:
+        return NotAllowedError(
+            f"{place.url} does not take the JWT, which is from {place.token_by}: {text}, once that"
+            " one is away, or put a new one there",
+            status,
         )
     if status == 401:
         how = f"it is from {place.token_by}: check it, or ask for a new one"
         of_admin = place.token_by.endswith(f"/{ADMIN_TOKEN}")
         if place.token is None:
             how = "none is given: set FAIRLEAD_TOKEN"
+            if LOGIN in text:  # a service where people can says so
+                how += f", or sign in: {text[text.index(LOGIN) - 1 :]}"
             if of_admin and _is_empty(Path(place.token_by)):
                 how += f"; {place.token_by} is empty: {RENEW_ADMIN}"
         elif of_admin:

@@ -147,6 +147,27 @@ def test_a_jwt_of_ones_own_goes_where_a_token_goes(
     assert "FAIRLEAD_TOKEN is set" in shell.refused("login")
 
 
+def test_a_jwt_of_ones_own_that_has_expired_is_said_to_have(
+    issuer: Issuer, shell: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = int(time.time()) - 3600
+    expired = issuer.jwt(exp=old, iat=old - 60)
+    monkeypatch.setenv("FAIRLEAD_TOKEN", expired)
+    said = shell.refused("jobs", code=77)
+    assert "does not take the JWT, which is from FAIRLEAD_TOKEN: the JWT has expired; sign" in said
+    assert "`fairlead login`, once that one is away, or put a new one there" in said
+    url = os.environ["FAIRLEAD_URL"]
+    assert f"`fairlead login --url {url}`, once" in shell.refused("jobs", "--url", url, code=77)
+    monkeypatch.delenv("FAIRLEAD_TOKEN")
+    said = shell.refused("jobs", code=77)
+    assert said.endswith("none is given: set FAIRLEAD_TOKEN, or sign in: `fairlead login`\n")
+    issuer.typed = True
+    shell.good("login")
+    change(token=expired)  # as where the clock here is behind
+    said = shell.refused("jobs", code=77)
+    assert said.endswith("the JWT has expired; sign in again: `fairlead login`\n")
+
+
 def test_an_issuer_without_codes_says_how_a_jwt_is_passed(issuer: Issuer, shell: Terminal) -> None:
     issuer.offers_device = False
     said = shell.refused("login")

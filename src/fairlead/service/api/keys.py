@@ -100,7 +100,7 @@ class Keys:
         """Why this one is refused, as `holder` has it, where that is known without asking anybody;
         None otherwise."""
         if not text:
-            return _none_shown()
+            return _none_shown(self._people)
         a_token = self._people is None or text.startswith(PREFIX)
         if not a_token or not self._tokens or not self._are_new(self._clock()):
             return None
@@ -110,7 +110,7 @@ class Keys:
         """Finds the token, or the person, by the text of what was shown. Raises RefusalError."""
         now = self._clock()
         if not text:
-            raise _none_shown()
+            raise _none_shown(self._people)
         await self._refresh(now)
         if self._people is not None and not text.startswith(PREFIX):
             return await self._person(self._people, text, address)
@@ -175,11 +175,12 @@ class Keys:
         return None
 
 
-def _none_shown() -> RefusalError:
+def _none_shown(people: People | None) -> RefusalError:
+    right = "send the header Authorization: Bearer fl_..."
     return RefusalError(
         ErrorKind.UNAUTHENTICATED,
         "the request has no token",
-        "send the header Authorization: Bearer fl_...",
+        right if people is None else f"{right}, or sign in: `fairlead login`",
         headers=CHALLENGE,
     )
 
