@@ -307,6 +307,8 @@ def test_a_mistaken_machine_has_its_place(entry: str, sentence: str) -> None:
         ),
         ("array: 0-9", 'unknown key "array"; an array is a job of several tasks, as in tasks: 10'),
         ("partition: p", 'unknown key "partition"; a partition is a label of machines, as in labe'),
+        ("deadline: 5h", "jobs have no times to begin or to end by: whoever has less than is"),
+        ("preemptible: true", "with rerunnable: false they run to their ends"),
         ("Priority: 3", 'unknown key "Priority"; there are no priorities: a tenant gets by its'),
         (
             "colour: red",

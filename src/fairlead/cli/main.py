@@ -21,6 +21,7 @@ from fairlead.cli.common.inputs import (
     say,
     with_places,
 )
+from fairlead.cli.common.other_words import COMMANDS_ELSEWHERE
 from fairlead.cli.common.parsing import Parser
 from fairlead.client.errors import (
     AnswerError,
@@ -185,7 +186,10 @@ def run(words: list[str]) -> int:
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
         top: dict[str, Sequence[str]] = {"--help": (), "--version": ()}
-        hint = close_option(name, top) if kind == "option" else close_match(name, [*COMMANDS])
+        if kind == "option":
+            hint = close_option(name, top)
+        else:
+            hint = COMMANDS_ELSEWHERE.get(name) or close_match(name, [*COMMANDS])
         hint = hint or f"the commands are {', '.join(COMMANDS)}"
         if kind == "command" and Path(name).exists():
             hint = f"to share what it describes, write `fairlead allocate {name}`"

@@ -90,6 +90,20 @@ _ELSEWHERE = {
         ("dependson", "dependency", "dependencies", "after"),
         "jobs do not wait for others: submit this one once `fairlead submit --wait` has returned",
     ),
+    **dict.fromkeys(
+        ("reserve", "reserved", "reservation", "guarantee", "guaranteed", "min", "minimum"),
+        "nothing is kept free for a tenant: its weight, or its pool, says what is fair, and who has"
+        " less goes first (`preempt_after` of the service stops tasks of others for it)",
+    ),
+    **dict.fromkeys(
+        ("deadline", "begin", "starttime"),
+        "jobs have no times to begin or to end by: whoever has less than is fair goes first",
+    ),
+    **dict.fromkeys(
+        ("preemptible", "interruptible", "preemption", "preempt"),
+        "any task may be stopped for others' fair shares where the service has `preempt_after`;"
+        " with rerunnable: false they run to their ends",
+    ),
     "array": "an array is a job of several tasks, as in tasks: 10",
     "catalogue": "a catalogue is no input: give it by --buy or --catalogue, from another folder",
 }

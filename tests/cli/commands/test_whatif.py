@@ -136,6 +136,7 @@ def test_what_is_wrong_in_one_of_two_inputs_has_its_place_in_that_one(
     [
         ((), "nothing is changed"),
         (("--add", "2 x e11"), 'there is no machine "e11"'),
+        (("--add", "4"), '4 says how many, and not of which; write "4 x '),
         (("--add", "0 x e1"), "0 machines cannot be added"),
         (("--add", "2 x [1"), "a bracket is not closed"),
         (("--add", "2 e1"), 'write "2 x e1"'),

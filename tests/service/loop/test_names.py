@@ -144,7 +144,10 @@ def test_requests_act_on_the_job_that_the_caller_means() -> None:
     refused = stage.refused(CancelJob(ADMIN, "nightly"))
     assert (refused.wrong, "sales/nightly or vision/nightly" in refused.what) == (Wrong.INPUT, True)
     refused = stage.refused(CancelJob(of("sales"), "vision/nightly"))
-    assert refused.what.startswith('job "vision/nightly": this token may not act on it')
+    assert refused.what == (
+        'job "vision/nightly": this token may not act on it; it is for tenant "sales" and those'
+        " below it"
+    )
     both = ("nightly", "vision/nightly")  # the same one
     (done,) = stage.step(CancelJobs(of("vision"), both))
     assert isinstance(done, Done)

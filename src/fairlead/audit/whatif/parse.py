@@ -115,6 +115,9 @@ class _Asked:
             count_, name = meant["count"], meant["what"]
             if name in (*self._machines, *self._stems, *self._offers):
                 raise InputError(f'"{what}" is not how many of which', f'write "{count_} x {name}"')
+        if match is None and what.isdecimal() and self._machines and what not in self._machines:
+            some = next(iter(self._machines))
+            raise InputError(f"{what} says how many, and not of which", f'write "{what} x {some}"')
         if any(char.isspace() for char in what):
             raise InputError(
                 f'"{what}" is no machine',
@@ -144,7 +147,9 @@ class _Asked:
         missing = [name for name in names if name not in self._machines]
         if missing:
             known = Known([*self._machines, *self._stems, *offers])
-            otherwise = "name a machine of the input, or a range of them"
+            otherwise = "name a machine that is there, or a range of them"
+            if self._machines:
+                otherwise += f", as in {next(iter(self._machines))}"
             raise InputError(
                 f'there is no machine "{missing[0]}"', known.hint(missing[0], otherwise)
             )

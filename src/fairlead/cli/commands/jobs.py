@@ -33,6 +33,16 @@ examples:
   fairlead jobs --state failed --json
 """
 
+ELSEWHERE = {
+    **dict.fromkeys(("--user", "-u", "--account", "-A", "--me"), "write --tenant TENANT"),
+    **dict.fromkeys(("--name", "-n"), "write --prefix TEXT"),
+    **dict.fromkeys(("-t", "--states"), "write --state STATE"),
+    "--running": "write --state running",
+    "--pending": "write --state pending",
+    "--limit": "write --state, --tenant or --prefix: all that they leave are listed",
+}
+"""What other schedulers call otherwise."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

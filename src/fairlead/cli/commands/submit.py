@@ -55,6 +55,16 @@ _WAITING = (
 )
 _PRIORITY = "there are no priorities: a tenant gets by its weight, beside others"
 _LABEL = 'a partition is a label here, as in --where "partition = short"'
+_LIMIT = "write --time-limit TIME, as in 2h"
+_RESERVED = (
+    "nothing is kept free for a time: who has less than its fair share goes first, and tasks of"
+    " others are stopped for it where the service has `preempt_after`"
+)
+_STOPPED = (
+    "any task may be stopped for others' fair shares where the service has `preempt_after`, and"
+    " starts again; with --once it runs to its end"
+)
+_TRIED = "`fairlead why JOB` of one that was submitted says when it is expected to start"
 _LOGS = "what tasks write is kept: `fairlead logs JOB` shows it"
 _TASKS = "-n 10 is ten tasks, and each finds its number, from 0, in FAIRLEAD_TASK"
 
@@ -63,9 +73,20 @@ ELSEWHERE = {
     "--ntasks": _TASKS,
     **dict.fromkeys(("--dependency", "--depends", "--depend", "--after", "--afterok"), _WAITING),
     **dict.fromkeys(("--priority", "--qos", "--nice"), _PRIORITY),
-    **dict.fromkeys(("--partition", "--queue"), _LABEL),
+    **dict.fromkeys(("--partition", "--queue", "-p", "-q"), _LABEL),
+    **dict.fromkeys(("--time", "--walltime", "-t"), _LIMIT),
+    **dict.fromkeys(("--reservation", "--begin", "--deadline"), _RESERVED),
+    **dict.fromkeys(("--preemptible", "--interruptible"), _STOPPED),
+    **dict.fromkeys(("--dry-run", "--test-only"), _TRIED),
+    "--requeue": "write --retries N; what is lost with its machine is started again in any case",
+    "--exclusive": "ask for all that a machine has, or --spread: one task on a machine",
+    "--wrap": "write -- and the command as one word, behind all options",
+    "-c": "write --cpu N",
+    "-A": "write --tenant",
+    "-J": "write --name",
+    "-w": "write --machine",
     **dict.fromkeys(("--output", "--error", "--log"), _LOGS),
-    "--account": "write --tenant",
+    **dict.fromkeys(("--account", "--user"), "write --tenant"),
     "--constraint": 'write --where "LABEL = VALUE"',
     "--nodelist": "write --machine",
     "--gres": "write --gpu N, or --resource NAME=N",

@@ -55,7 +55,9 @@ async def enter(request: Request) -> RequestContext:
         if known is not None:
             known(who)
     if route.access is Access.ADMIN and caller.role is not Role.ADMIN:
-        raise RefusalError(ErrorKind.FORBIDDEN, "only an admin may do this")
+        raise RefusalError(
+            ErrorKind.FORBIDDEN, "only an admin may do this", "ask one, or show an admin's token"
+        )
     if route.access is Access.OWN and caller.role is Role.VIEWER:
         raise RefusalError(ErrorKind.FORBIDDEN, "a viewer may not do this")
     for name in request.query_params:

@@ -100,8 +100,16 @@ def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
         return job
     below = caller.tenant is not None and step.records.is_below(job.job.tenant, caller.tenant)
     if caller.role is not Role.TENANT or not below:
-        refuse(Wrong.FORBIDDEN, "this token may not act on it", about=_about(step, caller, job))
+        what, about = "this token may not act on it", _about(step, caller, job)
+        refuse(Wrong.FORBIDDEN, what, _for_whom(caller), about=about)
     return job
+
+
+def _for_whom(caller: Caller) -> str:
+    """Whose jobs the caller may change."""
+    if caller.role is not Role.TENANT or caller.tenant is None:
+        return "it changes nothing"
+    return f'it is for tenant "{caller.tenant}" and those below it'
 
 
 def _about(step: Step, caller: Caller, job: JobRecord, *more: str) -> About:
@@ -201,7 +209,8 @@ def _jobs_of(step: Step, caller: Caller, tenant: str) -> list[JobRecord]:
     if caller.role is not Role.ADMIN and not (
         caller.tenant is not None and _is_below(step, tenant, caller.tenant)
     ):
-        refuse(Wrong.FORBIDDEN, "this token may not act for it", about=("tenant", tenant))
+        what, about = "this token may not act for it", ("tenant", tenant)
+        refuse(Wrong.FORBIDDEN, what, _for_whom(caller), about=about)
     if tenant not in records.tenants and tenant not in records.totals:
         refuse(Wrong.NOT_FOUND, f'there is no tenant "{tenant}"')
     known = (records.job(name) for name in step.core.ids.jobs)
