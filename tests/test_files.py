@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -65,6 +67,16 @@ def test_no_file_names_a_machines_paths() -> None:
         if path != Path(__file__)
     }
     assert {name: paths for name, paths in found.items() if paths} == {}
+
+
+def test_how_to_cite_agrees_with_the_package() -> None:
+    said = yaml.safe_load(text(ROOT / "CITATION.cff"))
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
+    assert said["title"].casefold() == f"fairlead: {project['description']}".casefold()
+    assert said["license"] == project["license"]
+    assert said["keywords"] == project["keywords"]
+    assert said["authors"] == project["authors"]
+    assert "version" not in said  # that is in one place alone
 
 
 def test_locks_name_no_index() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.cli.main import Exit, main
 from fairlead.simulation.measure.tables import schema_of
+from fairlead.version import __version__
 from tests.cli.commands.test_allocate import run, schema
 
 TABLE_II = "table-ii(vary=0)"
@@ -101,6 +102,7 @@ def test_a_folder_keeps_runs_that_are_not_done_again(
         "tasks.parquet",
         "utilisation.parquet",
     ]
+    assert json.loads((folder / "run.json").read_text())["version"] == __version__
     for table in folder.glob("*.parquet"):
         assert schema_of(table) == f"fairlead.simulation.{table.stem}/1"
     jobs = pyarrow.parquet.read_table(folder / "jobs.parquet").to_pylist()

@@ -81,6 +81,8 @@ def test_list_names_all_studies(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_study_that_is_not_there_is_named_by_the_closest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    assert main(["study"]) == Exit.BAD_INPUT
+    assert "study needs NAME; `fairlead study list` shows what there is" in capsys.readouterr().err
     assert main(["study", "tsf-fig22"]) == Exit.BAD_INPUT
     assert "tsf-fig2" in capsys.readouterr().err
 

@@ -33,8 +33,9 @@ LIST, ALL = "list", "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "fairlead study [options] NAME"
     parser.add_argument(
-        "name", metavar="NAME", help=f"a study, `{LIST}` for what there is, or `{ALL}`"
+        "name", nargs="?", metavar="NAME", help=f"a study, `{LIST}` for what there is, or `{ALL}`"
     )
     parser.add_argument(
         "--quick", action="store_true", help="fewer repetitions and smaller inputs where it matters"
@@ -51,6 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairlead.studies.registry import every, study_of
 
+    if args.name is None:
+        raise InputError(
+            "fairlead study needs NAME", f"`fairlead study {LIST}` shows what there is"
+        )
     if args.name == LIST:
         return _list(args)
     studies: Sequence[Study] = every() if args.name == ALL else (study_of(args.name),)

@@ -28,6 +28,7 @@ from fairlead.simulation.studies.study_files import (
     write_file,
 )
 from fairlead.simulation.workload import Workload
+from fairlead.version import __version__
 
 RECORDS = ("jobs", "tasks", "shares", "utilisation")
 """The tables that a run can write, besides the distance."""
@@ -177,6 +178,7 @@ def run_one(
         result = replace(result, sampled=max(filter(None, sampled), default=None))
         content = {
             "schema": RUN_SCHEMA,
+            "version": __version__,
             "workload": workload.name,
             "notes": list(workload.notes),
             "settings": study.settings(),

@@ -144,7 +144,8 @@ def _files(paths: Sequence[str]) -> list[tuple[str, bool]]:
 def _unknown(path: str, among: Sequence[Format]) -> Mistake:
     return Mistake(
         f"{path} is no table of {_format_names(among)}",
-        "docs/reference/traces.md says how each is known",
+        "docs/reference/traces.md says how each is known, and how a trace of one's own is written:"
+        " a folder with trace.json",
     )
 
 
