@@ -250,6 +250,7 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
             'machine "b1", capacity, cpu: this is more than can be counted of one machine',
         ),
         (["--cluster", "large.yaml"], "large.yaml:1:45: machine"),
+        (["--cluster", "limits.yaml", "--listen", "127.0.0.1:0"], 'limits.yaml:2:34: tenant "t"'),
         (["--cluster", "large.yaml"], "large.yaml:2:35: machine"),
         (["--cluster", "with-jobs.yaml"], "describes jobs, too"),
         (["--cluster", "with-jobs.yaml", "--engine", "ray"], "describes jobs, too"),
@@ -280,6 +281,8 @@ def test_what_cannot_be_served_is_refused_before_anything_is_there(
     large = 'machines: [{name: "b[1-2]", capacity: {cpu: 2e19}},\n'
     large += "{name: c, capacity: {cpu: 1, gpu: 100}}]"
     Path("large.yaml").write_text(large, encoding="utf-8")
+    limits = "machines: [{name: a, capacity: {cpu: 1}}]\ntenants: [{name: t, limit: {cpu: 2e19}}]"
+    Path("limits.yaml").write_text(limits, encoding="utf-8")
     job = "jobs: [{name: a, demand: {cpu: 1}}]\n"
     Path("with-jobs.yaml").write_text(f"{CLUSTER}{job}", encoding="utf-8")
     Path("bad.yaml").write_text("engine: [local]\n", encoding="utf-8")

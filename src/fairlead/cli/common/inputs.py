@@ -96,8 +96,13 @@ def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
 
     found = texts_of(files)
     cluster, jobs = read_texts(found)
-    _READ.append((cluster, found))
+    note_read(cluster, found)
     return cluster, jobs
+
+
+def note_read(cluster: Cluster, texts: list[tuple[str, str]]) -> None:
+    """What is found wrong with the cluster later on has its place in these texts."""
+    _READ.append((cluster, texts))
 
 
 def texts_of(files: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import complain, texts_of
+from fairlead.cli.common.inputs import complain, note_read, texts_of
 from fairlead.cli.common.people import unknown_users
 from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.config import SETTING, refuse_standard_input
@@ -285,6 +285,7 @@ def cluster_of(plan: Plan) -> Cluster | None:
             f" {kind.machines_from}",
             "leave them out",
         )
+    note_read(cluster, given)
     if cluster.machines:
         check_counted(cluster, _with_devices(plan.configured.settings, cluster), given)
     return cluster
