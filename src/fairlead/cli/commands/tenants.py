@@ -26,6 +26,20 @@ examples:
   fairlead tenants --apply tenants.yaml    make these tenants, or change them
 """
 
+_FILE = (
+    "write it into a file, as in tenants: [{name: vision, weight: 2}], and"
+    " `fairlead tenants --apply FILE`"
+)
+_NEVER = "a tenant stays; with no jobs it takes nothing from others"
+
+ELSEWHERE = {
+    **dict.fromkeys(("add", "create", "set", "edit", "update", "apply"), _FILE),
+    **dict.fromkeys(("--name", "--weight", "--limit", "--parent", "--pool", "--user"), _FILE),
+    **dict.fromkeys(("remove", "delete", "rm", "--delete", "--remove"), _NEVER),
+    **dict.fromkeys(("show", "list", "get"), "leave the word out: all tenants are listed"),
+}
+"""What others write to change who shares."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

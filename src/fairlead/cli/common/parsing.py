@@ -22,8 +22,8 @@ PATHS = {"DIR": "a folder, or `.` for this one", "FILE": "a file", "PLACE": "a f
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are sentences with a hint where something is close.
-    `runs_command`: the words after `--` are a command. `elsewhere`: options of other programs, and
-    what is written here instead."""
+    `runs_command`: the words after `--` are a command. `elsewhere`: options and words of other
+    programs, and what is written here instead."""
 
     runs_command = False
     elsewhere: Mapping[str, str] = {}
@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
             else:
                 hint = ""
             if not first.startswith("-"):
-                return f" has no use for the word {first!r}", hint
+                return f" has no use for the word {first!r}", self.elsewhere.get(first) or hint
             name = first.partition("=")[0]
             known = self.elsewhere.get(name) or close_option(name, _options(self))
             return f" does not know {first!r}", known or hint

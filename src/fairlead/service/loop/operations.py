@@ -289,7 +289,8 @@ def _machine(step: Step, name: str) -> MachineRecord:
     left = record is not None and record.machine is not None and state is MachineState.ABSENT
     if record is None or left or (record.machine is None and not record.drained):
         known = Known(step.records.machines)
-        refuse(Wrong.NOT_FOUND, f'there is no machine "{name}"', known.hint(name))
+        hint = known.hint(name, "`fairlead machines` lists those that are")
+        refuse(Wrong.NOT_FOUND, f'there is no machine "{name}"', hint)
     return record
 
 
@@ -333,7 +334,8 @@ def _revoke_token(step: Step, request: RevokeToken) -> Value:
     only_admin(request.caller)
     name = request.name
     if not step.tokens.get(name, name in step.records.tokens):
-        refuse(Wrong.NOT_FOUND, f'there is no token "{name}"')
+        hint = "`fairlead token list` names those that are"
+        refuse(Wrong.NOT_FOUND, f'there is no token "{name}"', hint)
     if not request.lock_out:
         _check_lock_out(step, request)
     step.note("token_revoked", name=name)
