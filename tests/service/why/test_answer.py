@@ -9,7 +9,9 @@ from fairlead.engines.local.outputs import MISSING, Missing
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.options import Options
 from fairlead.service.fairness.interface import JobShare
+from fairlead.service.settings import Settings
 from fairlead.service.why.answer import Fair
 from fairlead.service.why.remedies import ChangeKind
 from fairlead.service.why.to_wire import to_wire
@@ -60,6 +62,20 @@ def test_a_job_that_waits() -> None:
     assert found.start is not None
     assert found.start.time == live.now + 28 * SECOND
     assert [change.kind for change in found.changes] == [ChangeKind.ENDS, ChangeKind.MACHINE]
+
+
+def test_where_tasks_are_stopped_for_who_is_short_it_is_said_after_how_long() -> None:
+    options = Options(preempt_after=90 * SECOND)
+    live = Live(machines(), TENANTS, settings=Settings(tenants=TENANTS, options=options))
+    live.submit(runs("train", {"cpu": 1}, tenant="vision", tasks=12))
+    live.step(seconds=10)
+    live.submit(runs("eval", {"cpu": 2}, tenant="language", tasks=3))
+    live.submit(runs("both", {"cpu": 2}, tenant="language", tasks=2, gang=2))
+    live.step(seconds=1)
+    live.step(seconds=21)
+    said = " ".join(live.why("eval").sentences())
+    assert " of vision; such are stopped for who has lacked tasks for 90 s" in said
+    assert "such are stopped" not in " ".join(live.why("both").sentences())
 
 
 def test_whose_share_is_ahead() -> None:

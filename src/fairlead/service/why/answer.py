@@ -21,7 +21,7 @@ from fairlead.scheduling.why.values import (
     TooSmall,
     Why,
 )
-from fairlead.service.fairness.causes import Cause, cause_of
+from fairlead.service.fairness.causes import Cause, CauseKind, cause_of
 from fairlead.service.fairness.interface import Answered, JobShare
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import measure
@@ -36,6 +36,9 @@ from fairlead.wire.kinds import JobState
 
 SECOND = 1_000_000
 
+STOPPED = (CauseKind.HELD, CauseKind.OTHER_JOBS)
+"""Causes that preemption ends, where it is on."""
+
 ADMIN = Caller()
 
 
@@ -43,7 +46,8 @@ ADMIN = Caller()
 class Fair:
     """A job's share by the exact allocation of a moment, and its distance from it. `short`:
     tasks that it lacks of what it is guaranteed, and has tasks for; `since`: when its tenant was
-    first seen short, without a gap."""
+    first seen short, without a gap. `preempt`: after how long others' tasks are stopped for it;
+    None: never."""
 
     exact: JobShare
     moment: int
@@ -52,6 +56,7 @@ class Fair:
     short: int
     since: int | None
     cause: Cause | None
+    preempt: int | None = None
 
     def sentence(self, now: int, said_before: Collection[str] = ()) -> str:
         """All of it in words, but for a cause that was said before."""
@@ -65,6 +70,8 @@ class Fair:
                 said += f", for {_since(self.since, now)} now"
             if self.cause is not None and self.cause.sentence not in said_before:
                 said += f": {self.cause.sentence}"
+            if self.preempt is not None and self.cause is not None and self.cause.kind in STOPPED:
+                said += f"; such are stopped for who has lacked tasks for {_since(0, self.preempt)}"
         elif self.running > self.exact.whole:
             said += ", more than it is guaranteed: what others leave"
         if self.exact.drained:
@@ -293,6 +300,7 @@ def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
         return None
     wanted = exact.whole if why.waiting is None else min(exact.whole, why.running + why.waiting)
     short = max(wanted - why.running, 0)
+    gang = core.ids.job_at[core.ids.jobs[why.job]].gang > 1  # gangs are not helped
     return Fair(
         exact=exact,
         moment=taken.exact.answer.time,
@@ -301,6 +309,7 @@ def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
         short=short,
         since=taken.since if short else None,
         cause=_cause(core, taken) if short else None,
+        preempt=None if gang else core.options.preempt_after,
     )
 
 
