@@ -177,8 +177,8 @@ def remember_run(world: World, task: PlainTask, time: int) -> None:
 def may_pass(world: World, job: PlainJob, machine: PlainMachine, left: Room | None = None) -> bool:
     """May the job be placed there in spite of reservations? It may if nobody else has reserved
     the machine, or if its task, whose duration is told, ends before the other is to start, or if
-    the tasks that are counted on there find as much once all has ended that must. `left`: as if
-    that were free."""
+    the tasks that are counted on there, and each smaller number of them, find as much once all has
+    ended that must. `left`: as if that were free."""
     other = owner(world, machine)
     if other is None or other == job.seq:
         return True
@@ -192,8 +192,11 @@ def may_pass(world: World, job: PlainJob, machine: PlainMachine, left: Room | No
     tasks = (kept if machine.seq in kept else world.reserved[other].machines)[machine.seq]
     left = left or room(world, machine)
     fits = tasks_that_fit(world, job, left) > 0
-    ends = must_end(world, world.jobs[other], tasks, machine)
-    return fits and leaves(world, job, world.jobs[other], tasks, left, ends)
+    its = world.jobs[other]
+    return fits and all(
+        leaves(world, job, its, number, left, must_end(world, its, number, machine))
+        for number in range(1, tasks + 1)
+    )
 
 
 def places(world: World, job: PlainJob, machine: PlainMachine) -> int:

@@ -10,7 +10,15 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.dump import dump, load
-from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TaskFinished, TimePassed
+from fairlead.scheduling.events import (
+    Event,
+    JobSubmitted,
+    MachineChanged,
+    MachineDrained,
+    MachineJoined,
+    TaskFinished,
+    TimePassed,
+)
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.why.values import ReservedForOthers
@@ -180,14 +188,51 @@ def test_what_it_would_fit_beside_need_not_end() -> None:
 
 
 def test_what_a_gang_counts_on_there_is_more_than_one_task() -> None:
-    """Beside 5 of 8 CPUs one task of 2 fits, but not both that are counted on."""
+    """Beside 5 of 8 CPUs one task of 2 fits, but not both that are counted on: the third CPU that
+    becomes free is of no use to them before all 5 are."""
     told = [MachineJoined(0, Machine("m", {"cpu": 8})), small("wide", 0, cpu=5)]
     core = core_with(*told, JobSubmitted(0, Job("ones", {"cpu": 1}, machines=["m"])))
     core.handle(JobSubmitted(SECOND, Job("gang", {"cpu": 2}, tasks=2, gang=2)))
     core.handle(TimePassed(3 * SECOND))
     assert core.state.machine["reserved"][0] == core.ids.jobs["gang"]
-    assert started(core, *ended(4, 0)) == ["ones"]
-    assert started(core, WIDE) == ["gang", "gang", "ones"]
+    for task in range(2):
+        assert started(core, *ended(4 + task, task)) == []
+    assert started(core, *ended(6, 2)) == ["ones"]
+    assert started(core, WIDE) == ["gang", "gang", "ones", "ones", "ones"]
+
+
+def test_a_gang_finds_what_fits_beside_a_task_that_stays() -> None:
+    """Beside 4 of 8 CPUs one of its tasks of 3 fits, and the other one starts elsewhere: the room
+    for the one is nobody else's, though two of them never fit while those 4 are held."""
+    told = [MachineJoined(0, Machine("m", {"cpu": 8})), small("wide", 0, cpu=4)]
+    core = core_with(*told, JobSubmitted(0, Job("ones", {"cpu": 1}, machines=["m"])))
+    core.handle(JobSubmitted(SECOND, Job("gang", {"cpu": 3}, tasks=2, gang=2)))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][0] == core.ids.jobs["gang"]
+    for task in range(3):
+        assert started(core, *ended(4 + task, task)) == []
+    assert started(core, *ended(7, 3)) == ["ones"]
+    beyond = MachineJoined(8 * SECOND, Machine("n", {"cpu": 3}))
+    assert started(core, beyond) == ["gang", "gang"]
+
+
+def test_others_are_asked_when_more_must_end_though_no_more_is_free() -> None:
+    """When the task of 8 ends one of 11 starts in its place, whose next one the machine stays
+    reserved for. That one must end first: what is left beside it is anybody's."""
+    core = Core(UNITS[:1], options=Options(reserve_after=SECOND), checked=True)
+    for name, cpus in (("far", 11), ("m", 15)):
+        core.apply(MachineJoined(0, Machine(name, {"cpu": cpus})))
+    for name, cpus in (("eight", 8), ("seven", 7)):
+        core.apply(JobSubmitted(0, Job(name, {"cpu": cpus}, tasks=1, machines=["m"])))
+    core.apply(JobSubmitted(0, Job("large", {"cpu": 11}, tasks=3)))
+    assert started(core) == ["eight", "seven", "large"]
+    core.apply(MachineDrained(0, "far"))
+    core.handle(MachineChanged(0, Machine("m", {"cpu": 20})))
+    core.handle(TimePassed(3 * SECOND))
+    assert core.state.machine["reserved"][1] == core.ids.jobs["large"]
+    assert started(core, small("two", 4, cpu=2)) == []
+    over = [TaskFinished(5 * SECOND, name, 0) for name in ("eight", "large")]
+    assert started(core, *over) == ["large", "two"]
 
 
 def test_with_what_must_end_all_becomes_free_that_it_holds() -> None:

@@ -207,13 +207,14 @@ def freshen(s: Handle, j: int) -> None:
 @inner
 def _remember(s: Handle, m: int, j: int) -> None:
     """Before a task of job j leaves machine m: nobody could be placed with room as it is, but for a
-    job that spreads, whose task this was. Equal room may be other pieces: then nothing is known."""
+    job that spreads, whose task this was. Equal room may be other pieces, or more for others of a
+    machine that is reserved where what must end is more: then nothing is known."""
     machine, spread = s.machine[m], s.job[j].spread
     if machine.dirty:
         if spread:
             machine.refused = 0  # one job stands apart, not two
         return
-    machine.refused = 1 if s.piece.shape[1] == 1 else 0
+    machine.refused = 1 if s.piece.shape[1] == 1 and machine.reserved < 0 else 0
     machine.apart = j if spread else NONE
     for r in range(s.room.shape[1]):
         s.before[m, r] = s.room[m, r]

@@ -4,7 +4,8 @@ beyond the tasks that the reservation counts on there.
 Each resource by itself: of one of which these tasks find too little yet nobody else gets any, and
 of what they do not want anybody may have what is free. A task beside which they would not fit, were
 there nothing else, must end before they start: what it holds is counted as theirs already (see
-docs/decisions/0334-what-must-end-anyway.md). Of devices whole ones are left for a job
+docs/decisions/0334-what-must-end-anyway.md). So it is asked of one of them, of two, and of all: a
+gang takes what fits beside a task that stays (0337). Of devices whole ones are left for a job
 that takes whole ones, and while too few are whole nobody else gets a part of one; of those of which
 it takes parts nobody else gets any.
 """
@@ -16,7 +17,7 @@ import numpy as np
 from fairlead.compiling import inner, small
 from fairlead.scheduling.kernels.memory.briefs import BITS, BRIEF, brief_of, part_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
+from fairlead.scheduling.kernels.memory.tables import NEVER
 
 
 @inner
@@ -40,30 +41,41 @@ def is_open(s: Handle, m: int) -> bool:
 
 
 @inner
-def _must_end(s: Handle, m: int, k: int) -> bool:
-    """Must a task of job k there end before what is counted on starts? That would not fit beside
-    it, were there nothing else."""
-    machine, too_large = s.machine[m], False
+def _beside(s: Handle, m: int, k: int) -> int:
+    """How many of the tasks that are counted on fit beside a task of job k there, were there
+    nothing else. Before more of them start that one must end."""
+    machine = s.machine[m]
+    fit = int64(machine.wanted)
     for r in range(s.demand.shape[1]):
-        need = machine.wanted * s.demand[machine.reserved, r]
+        need = s.demand[machine.reserved, r]
         if need > 0 and s.unit[r] == 0:
-            too_large |= s.demand[k, r] > s.capacity[m, r] - need
-    return too_large
+            fit = min(fit, (s.capacity[m, r] - s.demand[k, r]) // need)
+    return max(fit, int64(0))
 
 
 @inner
 def left_beside(s: Handle, m: int, r: int) -> int:
     """How much of a resource, which does not come in pieces, others may have of a machine that is
-    reserved, where what is counted on wants some."""
+    reserved, where what is counted on wants some: so much that no number of these tasks finds less
+    once all has ended that must before so many start."""
     machine, free = s.machine[m], s.free[m, r]
-    left = free - machine.wanted * s.demand[machine.reserved, r]
-    t = int64(machine.first) if free > 0 and left < free else int64(NONE)
+    wanted, need = int64(machine.wanted), s.demand[machine.reserved, r]
+    if free <= 0 or wanted == 0:
+        return free
+    ends = np.zeros(wanted, np.int64)
+    t = int64(machine.first)
     while t >= 0:
         k = int64(s.task[t].job)
-        if s.demand[k, r] > 0 and _must_end(s, m, k):
-            left += s.demand[k, r]
+        if s.demand[k, r] > 0:
+            fit = _beside(s, m, k)
+            if fit < wanted:
+                ends[fit] += s.demand[k, r]
         t = int64(s.task[t].machine_next)
-    return min(left, free)
+    left, there = free, free
+    for tasks in range(wanted):
+        there += ends[tasks] - need
+        left = min(left, there)
+    return left
 
 
 @inner
