@@ -269,7 +269,7 @@ def test_what_it_would_fit_beside_below_the_limit_need_not_end() -> None:
 
 
 def test_a_snapshot_of_a_version_that_let_it_stand_idle_is_read() -> None:
-    core = load(without(dump(wide()), "eased"))
+    core = load(without(dump(wide()), "owed"))
     core.check()
     at(core, AFTER + 1, ("small", 0))
     assert at(core, AFTER + 2, ("small", 1)) == {"more"}

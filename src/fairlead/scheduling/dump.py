@@ -71,7 +71,7 @@ RETIRED = (
     "stack",
     *("whole.mark", "machine.mark", "tenant.effective", "tenant.offset", "tenant.rate", "node.seq"),
     *("whole.floors", "tenant.floor", "tenant.least"),
-    *("tenant.past", "tenant.past_bound", "tenant.past_bounded"),
+    *("tenant.past", "tenant.past_bound", "tenant.past_bounded", "eased"),
 )
 """Arrays and fields that older versions wrote and nothing reads any more."""
 
@@ -186,7 +186,7 @@ def load(data: bytes, core: Core | None = None) -> Core:
             state.machine["wanted"] = are_reserved(state)  # whole machines, before
         if "tenant.aside" not in columns:
             state.tenant["aside"] = NONE
-        if "eased" not in columns:
+        if "owed" not in columns:
             ease_all(state.handle)
         if "job.gang_next" not in columns:
             _list_gangs(state)

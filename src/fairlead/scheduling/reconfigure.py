@@ -105,7 +105,7 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
         while t >= 0:
             state.used[t] -= state.demand[j] * state.job["aside"][j]
             t = int(state.tenant["parent"][t])
-    state.eased[:] = 0
+    state.owed[:] = state.ending[:] = 0
     state.job["aside"] = 0
     state.tenant["aside"] = NONE
     state.job["due"][jobs] = 0
@@ -115,7 +115,7 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
     header["lapse"] = header["rest"] = NEVER
     if header["reserve_for"] == NEVER:
         header["longest"] = 0
-    header["due"] = header["hopeless"] = 0
+    header["due"] = header["hopeless"] = header["asides"] = 0
     header["first"] = NONE
     header["relook"] = 1
     header["look_at"] = 0  # who waits already may have waited for long enough

@@ -28,6 +28,7 @@ from fairlead.scheduling.state.digest import word_of
 from fairlead.scheduling.state.rows import (
     STOPPING,
     UP,
+    eased,
     jobs_kept,
     limits,
     stopping_tasks,
@@ -214,9 +215,9 @@ def _weight(state: State, t: int) -> float:
 def _room(book: Book, j: int) -> int:
     """How many more tasks the limits of the job's tenants allow."""
     state, need = book.state, book.state.demand[j]
-    aside = need * state.job[j]["aside"]
+    aside, free = need * state.job[j]["aside"], eased(state)
     left = (
-        max(limit - int(state.used[t, r] - max(aside[r], state.eased[t, r])), 0) // int(need[r])
+        max(limit - int(state.used[t, r] - max(aside[r], free[t, r])), 0) // int(need[r])
         for t, r, limit in limits(state, int(state.job[j]["tenant"]), need)
     )
     return min(left, default=BOUNDLESS)

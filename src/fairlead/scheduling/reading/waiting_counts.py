@@ -7,6 +7,7 @@ import numpy as np
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.memory.tables import ALONE, UNLIMITED
 from fairlead.scheduling.reading.present import Jobs
+from fairlead.scheduling.state.rows import eased
 from fairlead.sharing.problem.problem import Bools
 
 REASONS = ("nowhere", "limit", "prefers", "gang", "no_room")
@@ -34,7 +35,7 @@ def waiting_tasks(core: Core) -> dict[str, int]:
         caps, used = state.limit[t[at]], state.used[t[at]]
         need = state.demand[jobs[at]] * together[at, None]
         aside = state.demand[jobs[at]] * rows["aside"][at, None]
-        used = used - np.maximum(aside, state.eased[t[at]])
+        used = used - np.maximum(aside, eased(state)[t[at]])
         limit[at] |= ((caps != UNLIMITED) & (need > 0) & (used + need > caps)).any(axis=1)
         t[at] = state.tenant["parent"][t[at]]
     counts, left = {}, np.ones(len(jobs), bool)

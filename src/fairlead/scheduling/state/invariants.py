@@ -332,26 +332,30 @@ def caps(state: State) -> Iterator[str]:
             yield f"tenant {t} is said to have limits: {bool(state.tenant[t]['capped'])}"
         if limited and (state.used[t] != amounts).any():
             yield f"tenant {t} holds {amounts.tolist()}, not {state.used[t].tolist()}"
-        eased = _eased(state, t, amounts)
-        if (state.eased[t] != eased).any():
-            yield f"tenant {t} is eased by {state.eased[t].tolist()}, not {eased.tolist()}"
+        owed, ending = _asides(state, t)
+        if (state.owed[t] != owed).any():
+            yield f"below tenant {t} {owed.tolist()} are set aside, not {state.owed[t].tolist()}"
+        if (state.ending[t] != ending).any():
+            yield f"below tenant {t} {ending.tolist()} must end, not {state.ending[t].tolist()}"
+    listed = state.asides[: int(state.header[0]["asides"])]
+    aside = np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["aside"] != NONE))
+    if not np.array_equal(np.sort(listed), aside):
+        yield f"room is set aside for tenants {aside.tolist()}, not {listed.tolist()}"
 
 
-def _eased(state: State, t: int, amounts: Ints) -> Ints:
-    """How much of what is set aside below a tenant, where that exceeds its limits, is held by tasks
-    beside which it does not fit. `amounts`: what is held or set aside there."""
+def _asides(state: State, t: int) -> tuple[Ints, Ints]:
+    """How much is set aside below a tenant, and how much tasks hold there that do not fit below its
+    limits beside all of that."""
     limit = state.limit[t]
-    eased, owed = np.zeros_like(limit), np.zeros_like(limit)
+    owed, ending = np.zeros_like(limit), np.zeros_like(limit)
     below = [j for j in jobs_kept(state).tolist() if t in _above(state, j)]
     for j in below:
         owed += state.demand[j] * state.job[j]["aside"]
     limited = (limit != UNLIMITED) & (owed > 0)
-    if ((limit != UNLIMITED) & (amounts > limit)).any():
-        for j in below:
-            if (limited & (state.demand[j] + owed > limit)).any():
-                eased += state.demand[j] * state.job[j]["held"]
-    least: Ints = np.minimum(eased, owed)
-    return least
+    for j in below:
+        if (limited & (state.demand[j] + owed > limit)).any():
+            ending += state.demand[j] * state.job[j]["held"]
+    return owed, ending
 
 
 def _above(state: State, j: int) -> list[int]:

@@ -118,6 +118,13 @@ def limits(state: State, tenant: int, demand: Ints) -> Iterator[tuple[int, int, 
         t = int(state.tenant[t]["parent"])
 
 
+def eased(state: State) -> Ints:
+    """How much of what is set aside below each tenant (tenants, R) others may have until tasks end
+    that must."""
+    least: Ints = np.minimum(state.owed, state.ending)
+    return least
+
+
 def asides(state: State, tenant: int, resource: int) -> list[int]:
     """The jobs of a tenant, and below it, for which some of the resource is set aside below limits,
     in the order of their submission."""

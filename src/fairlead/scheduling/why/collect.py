@@ -20,6 +20,7 @@ from fairlead.scheduling.kernels.search.levels import level
 from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.rows import (
     asides,
+    eased,
     jobs_in_line,
     limits,
     machines_there,
@@ -290,7 +291,7 @@ class _Look:
         for t, r, limit in limits(self.state, owner, demand):
             unit, taken = self.ids.units[r], int(self.state.used[t, r])
             own = int(demand[r]) * int(self.job["aside"])
-            free = max(own, int(self.state.eased[t, r]))
+            free = max(own, int(eased(self.state)[t, r]))
             if taken - free + size * int(demand[r]) > limit:
                 for_others = [j for j in asides(self.state, t, r) if j != self.slot]
                 amounts = self.state.demand[for_others, r] * self.state.job["aside"][for_others]

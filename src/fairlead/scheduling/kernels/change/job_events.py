@@ -61,7 +61,8 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
     for r in range(s.limit.shape[1]):
         s.limit[t, r] = UNLIMITED
         s.used[t, r] = 0
-        s.eased[t, r] = 0
+        s.owed[t, r] = 0
+        s.ending[t, r] = 0
     if parent >= 0:
         tenant.capped = s.tenant[parent].capped
         if s.tenant[parent].child < 0:

@@ -83,9 +83,9 @@ def extend_leases(s: Handle, j: int, m: int, launched: int) -> None:
     up = int64(s.job[j].tenant)
     while up >= 0:
         if exceeds(s, up):
-            for t in range(s.header[0].tenants):
-                if s.tenant[t].used and s.tenant[t].aside >= 0 and is_below(s, t, up):
-                    _extend_lease(s, int64(s.tenant[t].aside), launched)
+            for i in range(s.header[0].asides):
+                if is_below(s, s.asides[i], up):
+                    _extend_lease(s, int64(s.tenant[s.asides[i]].aside), launched)
         up = int64(s.tenant[up].parent)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairlead.compiling import inner, kernel, shared
 from fairlead.scheduling.kernels.change.grown import search_anew
-from fairlead.scheduling.kernels.memory.state import Bools, Handle, Ints, int64
+from fairlead.scheduling.kernels.memory.state import Bools, Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import common, height, level_with
 from fairlead.scheduling.kernels.search.tenants import lift_tenant
@@ -29,8 +29,8 @@ def use(s: Handle, j: int, tasks: int) -> None:
     _count(s, j, tasks)
     t = int64(s.job[j].tenant)
     while t >= 0 and s.tenant[t].capped:
-        if (exceeds(s, t) or _is_eased(s, t)) and _must_end(s, t, j, _owed(s, t)):
-            ease(s, t)
+        if _must_end(s, t, j):
+            _end(s, t, j, tasks)
         t = int64(s.tenant[t].parent)
 
 
@@ -113,69 +113,78 @@ def exceeds(s: Handle, t: int) -> bool:
 
 
 @inner
-def _is_eased(s: Handle, t: int) -> bool:
-    eased = False
-    for r in range(s.eased.shape[1]):
-        eased |= s.eased[t, r] > 0
-    return eased
-
-
-@inner
-def _owed(s: Handle, t: int) -> Ints:
-    """What is set aside below a tenant."""
-    owed = np.zeros(s.limit.shape[1], np.int64)
-    for u in range(s.header[0].tenants):
-        if s.tenant[u].used and s.tenant[u].aside >= 0 and is_below(s, u, t):
-            k = int64(s.tenant[u].aside)
-            for r in range(len(owed)):
-                owed[r] += s.job[k].aside * s.demand[k, r]
-    return owed
-
-
-@inner
-def _must_end(s: Handle, t: int, j: int, owed: Ints) -> bool:
-    """Must a task of the job end before all can start for which so much is set aside below a
-    tenant? Below its limit it would not fit beside that, were there nothing else."""
+def _must_end(s: Handle, t: int, j: int) -> bool:
+    """Must a task of the job end before all can start for which room is set aside below a tenant?
+    Below its limit it would not fit beside that, were there nothing else."""
     too_large = False
-    for r in range(len(owed)):
-        limit = s.limit[t, r]
-        if limit != UNLIMITED and owed[r] > 0:
-            too_large |= s.demand[j, r] > limit - owed[r]
+    for r in range(s.owed.shape[1]):
+        limit, owed = s.limit[t, r], s.owed[t, r]
+        if limit != UNLIMITED and owed > 0:
+            too_large |= s.demand[j, r] > limit - owed
     return too_large
 
 
 @inner
-def ease(s: Handle, t: int) -> None:
-    """Finds anew how much of what is set aside below a tenant is held by tasks that must end."""
-    for r in range(s.eased.shape[1]):
-        s.eased[t, r] = 0
-    if not exceeds(s, t):
-        return
-    owed = _owed(s, t)
-    for j in range(s.header[0].jobs):
+def _end(s: Handle, t: int, j: int, tasks: int) -> None:
+    """So many tasks of the job, which is below a tenant, are among those that must end, or leave
+    them."""
+    for r in range(s.ending.shape[1]):
+        s.ending[t, r] += tasks * s.demand[j, r]
+
+
+@inner
+def _owe(s: Handle, j: int, tasks: int) -> None:
+    """Room for so many tasks more of the job, or fewer, is set aside below the tenants above it."""
+    t = int64(s.job[j].tenant)
+    while t >= 0:
+        for r in range(s.owed.shape[1]):
+            s.owed[t, r] += tasks * s.demand[j, r]
+        t = int64(s.tenant[t].parent)
+
+
+@inner
+def _find_ending(s: Handle, t: int) -> None:
+    """Finds anew what must end below a tenant, after another amount was set aside there."""
+    owes = False
+    for r in range(s.owed.shape[1]):
+        s.ending[t, r] = 0
+        owes |= s.limit[t, r] != UNLIMITED and s.owed[t, r] > 0
+    for j in range(s.header[0].jobs if owes else 0):
         job = s.job[j]
-        if job.used and job.held > 0 and _must_end(s, t, j, owed) and is_below(s, job.tenant, t):
-            for r in range(len(owed)):
-                s.eased[t, r] += job.held * s.demand[j, r]
-    for r in range(len(owed)):
-        s.eased[t, r] = min(s.eased[t, r], owed[r])
-
-
-@kernel
-def ease_all(s: Handle) -> None:
-    """The same of all tenants."""
-    for t in range(s.header[0].tenants):
-        if s.tenant[t].used:
-            ease(s, int64(t))
+        if job.used and job.held > 0 and _must_end(s, t, j) and is_below(s, job.tenant, t):
+            _end(s, t, j, job.held)
 
 
 @inner
 def _ease_above(s: Handle, j: int) -> None:
-    """After another amount is set aside for the job: the same of all tenants above it."""
+    """The same of all tenants above a job."""
     t = int64(s.job[j].tenant)
-    while t >= 0 and s.tenant[t].capped:
-        ease(s, t)
+    while t >= 0:
+        _find_ending(s, t)
         t = int64(s.tenant[t].parent)
+
+
+@kernel
+def ease_all(s: Handle) -> None:
+    """Finds anew for whom room is set aside, how much below each tenant, and what must end."""
+    w = s.header[0]
+    w.asides = 0
+    for t in range(w.tenants):
+        for r in range(s.owed.shape[1]):
+            s.owed[t, r] = 0
+            s.ending[t, r] = 0
+    for t in range(w.tenants):
+        j = int64(s.tenant[t].aside)
+        if s.tenant[t].used and j >= 0:
+            s.asides[w.asides] = t
+            w.asides += 1
+            _owe(s, j, int64(s.job[j].aside))
+    for j in range(w.jobs if w.asides > 0 else 0):
+        up = int64(s.job[j].tenant if s.job[j].used and s.job[j].held > 0 else NONE)
+        while up >= 0:
+            if _must_end(s, up, j):
+                _end(s, up, j, s.job[j].held)
+            up = int64(s.tenant[up].parent)
 
 
 @inner
@@ -241,9 +250,13 @@ def set_aside(s: Handle, j: int, tasks: int) -> bool:
     tenant = s.tenant[s.job[j].tenant]
     if s.header[0].reserve_for == NEVER or not tenant.capped or tenant.aside >= 0:
         return False
+    w = s.header[0]
     s.job[j].aside = tasks
     tenant.aside = j
+    s.asides[w.asides] = s.job[j].tenant
+    w.asides += 1
     _count(s, j, tasks)
+    _owe(s, j, tasks)
     _ease_above(s, j)
     return True
 
@@ -254,8 +267,14 @@ def end_aside(s: Handle, j: int) -> None:
     tasks = int64(s.job[j].aside)
     if tasks == 0:
         return
+    w, t = s.header[0], int64(s.job[j].tenant)
     s.job[j].aside = 0
-    s.tenant[s.job[j].tenant].aside = NONE
+    s.tenant[t].aside = NONE
+    w.asides -= 1
+    for i in range(w.asides):
+        if s.asides[i] == t:
+            s.asides[i] = s.asides[w.asides]
     _count(s, j, -tasks)
+    _owe(s, j, -tasks)
     _ease_above(s, j)
     search_anew(s)

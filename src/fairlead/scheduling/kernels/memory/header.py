@@ -62,6 +62,7 @@ HEADER = np.dtype(
         ("hopeless", np.int64),  # nothing could be reserved, and nothing changed since: no alarm
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
+        ("asides", np.int64),  # how many tenants are in `asides`
         ("gangs", np.int64),  # the first in the list of active gangs, NONE
         ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)

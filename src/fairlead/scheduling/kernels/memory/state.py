@@ -163,7 +163,8 @@ class State:
     before: Ints
     demand: Ints
     limit: Ints
-    eased: Ints
+    owed: Ints
+    ending: Ints
     used: Ints
     need: Ints
     rank: Ints
@@ -174,6 +175,7 @@ class State:
     prefers: Words
     terms: Words
     dirty: Ints
+    asides: Ints
     unset: Ints
     near: Ints
     near_room: Ints

@@ -301,7 +301,8 @@ INTS = (
     "demand",  # (jobs, R)
     "limit",  # (tenants, R)
     "used",  # (tenants, R) held by all below, or set aside for them
-    "eased",  # (tenants, R) set aside below, and held by tasks that must end before it is used
+    "owed",  # (tenants, R) set aside below
+    "ending",  # (tenants, R) held below by tasks that must end before all of that can be used
     "need",  # (nodes, R) the least demand below
     "rank",  # (jobs, groups) advice
     "target",  # (jobs, groups) advice, in millionths
@@ -316,6 +317,7 @@ WORDS = (
 )
 LISTS = (
     "dirty",  # (machines,) whose room grew
+    "asides",  # (tenants,) for which room is set aside below limits, in any order
     "unset",  # (machines,) whose room the sets do not tell yet
     "near",  # (machines,) the dirty ones where others than an owner may be placed, in order
     "near_room",  # (machines,) briefs of the room of those in `near`, with signs; or NO_ROOM
@@ -341,7 +343,7 @@ ROWS = {
         *("dirty", "unset", "near", "near_room", "near_lacking", "fits", "scarcity", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
-    "tenant": ("limit", "used", "eased"),
+    "tenant": ("limit", "used", "owed", "ending", "asides"),
     "task": (),
     "out": (),
 }

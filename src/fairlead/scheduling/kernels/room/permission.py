@@ -42,7 +42,7 @@ def cap_room(s: Handle, t: int, r: int, own: int) -> int:
     while t >= 0:
         limit = s.limit[t, r]
         if limit != UNLIMITED:
-            used = s.used[t, r] - max(own, s.eased[t, r])
+            used = s.used[t, r] - max(own, min(s.owed[t, r], s.ending[t, r]))
             room = min(room, max(limit - used, 0))
         t = int64(s.tenant[t].parent)
     return room
