@@ -17,7 +17,14 @@ from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
-from fairlead.service.journal.entry import Listener, Store
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    Listener,
+    Store,
+    TakenJournalError,
+    VersionJournalError,
+)
 from fairlead.service.journal.leases import Lease, steady_clock
 from fairlead.service.loop.adopting import Adoption
 from fairlead.service.loop.bootstrap import begin, check_engine, take_over
@@ -104,6 +111,7 @@ class Service:
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._made_of: EngineNews | None = None  # what a step is made of, or failed while it was
         self._left: EngineNews | None = None  # of a step that failed, for the next one
+        self._unmade: bool | None = None  # the core was given up; whether it checked itself
         self._time = 0
         self._told = 0  # what `step` was told last
         self._ahead = 0  # of that clock
@@ -164,7 +172,7 @@ class Service:
         where the first step finds settings that cannot be. After any other error it is over as
         well, unless `begin_again` finds that it is not."""
         time = self._time = self._clock(now)
-        self._doubt = self.lease.check()
+        self._doubt = self.lease.check() or self._make_again()
         if self._doubt:
             return [self._unavailable() for _ in requests]
         if self._committer.stuck is not None and not self._finish(self._committer.stuck):
@@ -208,26 +216,44 @@ class Service:
         return [self._reply(value, durable, seconds) for value, seconds in values]
 
     def begin_again(self) -> bool:
-        """After a step that raised what nobody foresaw: makes the core again of the journal, so
-        that the next step begins where that one did, with the same news of the engine. Whether
-        that is possible: it is where the step failed before the journal was to hold any of it, so
-        that no record has changed and nothing was accepted. Raises what `recover` raises."""
+        """After a step that raised what nobody foresaw: gives the core up, so that the next step
+        makes it again of the journal and begins where that one did, with the same news of the
+        engine. Whether that is possible: it is where the step failed before the journal was to
+        hold any of it, so that no record has changed and nothing was accepted."""
         news, core = self._made_of, self.core
         if news is None or core is None:
             return False
-        with self._lent():
-            again = recover(self.store).core
-        assert again is not None
-        again.checked = core.checked
-        self.core = again
+        self._unmade, self.core = core.checked, None
         if news.nodes is not None:  # they are looked at as if for the first time
             self.machines = Machines(self.settings, troubled=self.machines.troubled)
         if news.view is not None:
             self.adoption = self._new_adoption()
         if self.watch is not None:
             self.watch.tell_again()
-        self._made_of, self._left, self._within = None, news, False
+        self._made_of, self._left = None, news
         return True
+
+    def _make_again(self) -> str:
+        """Makes the core again where it was given up; why that cannot be now, if so. Raises what
+        `recover` raises where it never can."""
+        if self._unmade is None:
+            return ""
+        try:
+            with self._lent():
+                again = recover(self.store)
+        except (TakenJournalError, CorruptJournalError, VersionJournalError):
+            raise
+        except JournalError as error:
+            self.observer.count(Counted.JOURNAL_ERRORS)
+            return str(error)
+        if again.records.seq != self.records.seq:
+            raise TakenJournalError(
+                f"another service has written {self.store}: this one writes no more"
+            )
+        assert again.core is not None
+        again.core.checked = self._unmade
+        self.core, self._unmade, self._within = again.core, None, False
+        return ""
 
     def _new_adoption(self) -> Adoption:
         own = isinstance(self.engine, Observes | Adopts)

@@ -177,13 +177,17 @@ class Runner:
                 raise
             service.step(now)
             if len(requests) > 1:
-                return [
-                    self._blame.refusal(each, now) or self._tried(service, now, [each])[0]
-                    for each in requests
-                ]
+                return [self._alone(service, now, each) for each in requests]
             self._failed(describe(requests[0], error))
             refused = self._blame.note(requests[0], now, error)
             return [replace(refused, seconds=thread_time() - began)]
+
+    def _alone(self, service: Service, now: int, request: Request) -> Reply:
+        """The answer to one of several of which a step failed, by a step of its own."""
+        refused = self._blame.refusal(request, now)
+        if refused is None and service.journal_trouble:  # each would wait for it
+            refused = Refused(Wrong.UNAVAILABLE, service.journal_trouble)
+        return refused or self._tried(service, now, [request])[0]
 
     def _take_over(self, follower: Follower, gone: Standing) -> None:
         """Goes on as the service that leads, if no other one was quicker."""
