@@ -15,9 +15,10 @@ from fairlead.scheduling.events import Event, JobSubmitted
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.mailbox import Mailbox
-from fairlead.service.process.blame import MOST, PAUSE, Blame, describe
+from fairlead.service.process.blame import FEW, MOST, PAUSE, Blame, describe
 from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import (
+    Caller,
     CancelJob,
     Done,
     PutTenant,
@@ -214,10 +215,46 @@ def test_a_journal_that_is_away_is_no_reason_to_begin_again(planted: Planted) ->
     same(stage)
 
 
+def test_who_sends_ever_other_requests_that_fail_waits_and_nobody_else(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairlead.service.process.blame.REST", 1e9)
+    other = Caller("other")
+    stage = Stage()
+    with running(stage) as (_, door, said):
+        for number in range(FEW):
+            assert isinstance(asked(door, SubmitJobs(ADMIN, (job(POISON, number + 1),))), Refused)
+        failures = planted.failures
+        replies = all_asked(door, [submits(str(number)) for number in range(20)])
+        assert all(isinstance(each, Refused) and each.wrong is Wrong.TOO_MANY for each in replies)
+        assert "others of the kind wait" in replies[0].what  # type: ignore[union-attr]
+        assert isinstance(asked(door, SubmitJobs(other, (job("theirs"),))), Done)
+        assert isinstance(asked(door, PutTenant(ADMIN, Tenant("x"))), Done)
+        assert isinstance(asked(door, CancelJob(ADMIN, "theirs")), Done)
+        assert (planted.failures, len(said)) == (failures, FEW)
+        stage.now += PAUSE
+        assert isinstance(asked(door, submits("now")), Done)
+    same(stage)
+
+
+def test_they_wait_for_nine_times_as_long_as_everybody_did() -> None:
+    now = 100.0
+    blame = Blame(lambda: now)
+    for number in range(FEW):
+        assert blame.refusal(submits(str(number)), 0) is None
+        blame.note(submits(str(number)), 0, ValueError(), 98.0)
+    now = 117.9
+    assert blame.refusal(submits("x"), 1) is not None
+    assert blame.refusal(SubmitJobs(Caller("other"), (job("x"),)), 1) is None
+    now = 118.0
+    assert blame.refusal(submits("x"), 1) is None
+    assert blame.refusal(submits("0"), 1) is not None
+
+
 def test_few_are_remembered() -> None:
-    blame = Blame()
+    blame = Blame(lambda: 0.0)
     for number in range(MOST + 1):
-        blame.note(submits(str(number)), 0, ValueError())
+        blame.note(submits(str(number)), 0, ValueError(), 0.0)
     assert blame.refusal(submits("0"), 1) is None
     assert blame.refusal(submits("1"), 1) is not None
     assert blame.refusal(submits("1"), PAUSE) is None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from traceback import extract_tb
 
 from fairlead.service.requests import Refused, Request, SubmitJobs, Wrong
@@ -13,8 +15,21 @@ PAUSE = 60_000_000
 """Microseconds for which a request of which a step failed is not tried again: each time, the core
 is made again of the journal, and everybody waits for that."""
 
-MOST = 16
+FEW = 3
+"""So many different requests of one sender that failed within that time are tried as they come."""
+
+REST = 9
+"""From then on others of the kind are tried for one part in so many and one of the time: whoever
+sends ever other requests that fail, the loop is everybody else's for the rest."""
+
+MOST = 64
 """Such requests that are remembered."""
+
+WAIT = Refused(
+    Wrong.TOO_MANY,
+    "Fairlead failed at several requests like this of yours: others of the kind wait for a moment,"
+    " as everybody does whenever that happens; ask again later",
+)
 
 FRAMES = 6
 """Places in the program that are told of a failure, the innermost first."""
@@ -29,26 +44,32 @@ class _Failed:
 
 class Blame:
     """Remembers which requests made a step fail. It knows them by what they ask for, whatever
-    their idempotency key is."""
+    their idempotency key is. `clock`: seconds, by which others' waiting is measured."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self.clock = clock
         self._failed: deque[_Failed] = deque(maxlen=MOST)
+        self._rest = 0.0  # until then
 
-    def note(self, request: Request, time: int, error: BaseException) -> Refused:
-        """A step failed of this request, and of nothing else. Returns the answer to it."""
+    def note(self, request: Request, time: int, error: BaseException, began: float) -> Refused:
+        """A step failed of this request, and of nothing else; everybody waits since it `began`.
+        Returns the answer to it."""
         failed = _Failed(_without_key(request), time, type(error).__name__)
         self._failed.append(failed)
+        now = self.clock()
+        self._rest = now + REST * (now - began)
         return _refused(failed)
 
     def refusal(self, request: Request, time: int) -> Refused | None:
-        """The same answer, where it is too soon to try that request again."""
-        if not self._failed:
-            return None
-        asked = _without_key(request)
-        for failed in self._failed:
-            if 0 <= time - failed.time < PAUSE and failed.request == asked:
+        """The same answer, where it is too soon to try that request again; or that others of its
+        sender are to wait."""
+        recent = [failed for failed in self._failed if 0 <= time - failed.time < PAUSE]
+        asked = _without_key(request) if recent else request
+        for failed in recent:
+            if failed.request == asked:
                 return _refused(failed)
-        return None
+        alike = sum(_is_like(failed.request, request) for failed in recent)
+        return WAIT if alike >= FEW and self.clock() < self._rest else None
 
 
 def describe(request: Request, error: BaseException) -> str:
@@ -57,6 +78,13 @@ def describe(request: Request, error: BaseException) -> str:
     frames = reversed(extract_tb(error.__traceback__)[-FRAMES:])
     places = " < ".join(f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in frames)
     return f"{type(request).__name__}: {type(error).__name__} at {places}"
+
+
+def _is_like(one: Request, other: Request) -> bool:
+    """Whether they are of a kind, and of one tenant or else of one token."""
+    mine, theirs = one.caller, other.caller
+    same = (mine.tenant or mine.token) == (theirs.tenant or theirs.token)
+    return same and type(one) is type(other)
 
 
 def _refused(failed: _Failed) -> Refused:

@@ -172,15 +172,15 @@ class Runner:
         except MemoryError:
             raise
         except Exception as error:
-            began = thread_time()
+            began, used = self._blame.clock(), thread_time()
             if not requests or not isinstance(service, Service) or not service.begin_again():
                 raise
             service.step(now)
             if len(requests) > 1:
                 return [self._alone(service, now, each) for each in requests]
             self._failed(describe(requests[0], error))
-            refused = self._blame.note(requests[0], now, error)
-            return [replace(refused, seconds=thread_time() - began)]
+            refused = self._blame.note(requests[0], now, error, began)
+            return [replace(refused, seconds=thread_time() - used)]
 
     def _alone(self, service: Service, now: int, request: Request) -> Reply:
         """The answer to one of several of which a step failed, by a step of its own."""
