@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairlead.engines.interface import Report
+from fairlead.model.errors import FairleadError
+from fairlead.service.failures import failed_at
 from fairlead.service.fairness.observer import Counted, Observer, Timed
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -50,7 +52,8 @@ class Committer:
 
     def commit(self, pending: PendingStep) -> bool:
         """Makes a step durable and folds it; whether that was possible. One that was not is to be
-        given again as it is, before any other. Raises TakenJournalError, CorruptJournalError."""
+        given again as it is, before any other. Raises TakenJournalError, CorruptJournalError; and
+        InternalError, which names the entry, where the program fails once it is durable."""
         entries = pending.step.entries
         try:
             if entries:
@@ -66,7 +69,12 @@ class Committer:
         self.trouble, self.stuck = "", None
         contents = zip(entries, pending.step.contents, strict=True)
         for number, (entry, content) in enumerate(contents, 1):
-            fold(self._records, entry, content)
+            try:
+                fold(self._records, entry, content)
+            except (FairleadError, MemoryError):
+                raise
+            except Exception as error:
+                raise failed_at(entry, error) from error
             if number % self.slice == 0:
                 self.readers.serve(self._midway)
         self._observer.count(Counted.ENTRIES, len(entries))

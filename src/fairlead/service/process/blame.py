@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import monotonic
-from traceback import extract_tb
 
+from fairlead.service.failures import origin
 from fairlead.service.requests import Refused, Request, SubmitJobs, Wrong
 
 PAUSE = 60_000_000
@@ -30,9 +29,6 @@ WAIT = Refused(
     "Fairlead failed at several requests like this of yours: others of the kind wait for a moment,"
     " as everybody does whenever that happens; ask again later",
 )
-
-FRAMES = 6
-"""Places in the program that are told of a failure, the innermost first."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +71,7 @@ class Blame:
 def describe(request: Request, error: BaseException) -> str:
     """A line for the log: the kind of the request, of the error, and where it arose. What was
     asked for, and what the error quotes of it, is somebody's own."""
-    frames = reversed(extract_tb(error.__traceback__)[-FRAMES:])
-    places = " < ".join(f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in frames)
-    return f"{type(request).__name__}: {type(error).__name__} at {places}"
+    return f"{type(request).__name__}: {origin(error)}"
 
 
 def _is_like(one: Request, other: Request) -> bool:

@@ -11,6 +11,7 @@ from typing import cast
 
 from fairlead.engines.interface import FindsFaults, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
+from fairlead.service.failures import origin
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.journal.entry import Standing
 from fairlead.service.journal.leases import Following
@@ -248,9 +249,12 @@ class _Meanwhile:
 
 
 def explain_failure(failure: BaseException) -> FairleadError:
-    """Why the loop ended, as an error with a sentence."""
+    """Why the loop ended, as an error with a sentence, and with its cause."""
     if isinstance(failure, FairleadError):
         return failure
-    return InternalError(
-        f"the service's loop failed and stopped; what it accepted is in the journal: {failure!r}"
+    error = InternalError(
+        "the service's loop failed and stopped, in a step that is no request's fault; what it"
+        f" accepted is in the journal: {origin(failure)}"
     )
+    error.__cause__ = failure
+    return error

@@ -163,7 +163,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     finally:
         listener.close()
     if runner.failure is not None:
-        raise explain_failure(runner.failure) from runner.failure
+        raise explain_failure(runner.failure)
     if server.failure is not None:
         raise server.failure
     return 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fairlead.model.errors import FairleadError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
+from fairlead.service.failures import failed_at
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -53,8 +55,15 @@ class Recovery:
         return self._cores.core
 
     def take(self, entry: Entry) -> None:
-        """The next entry. Raises CorruptJournalError, VersionJournalError, DisagreementError."""
-        fold(self.records, entry, self._cores.take(entry))
+        """The next entry. Raises CorruptJournalError, VersionJournalError, DisagreementError; and
+        InternalError, which names it, where the program fails at it."""
+        try:
+            fold(self.records, entry, self._cores.take(entry))
+        except (FairleadError, MemoryError):
+            raise
+        except Exception as error:
+            start = self.records.start
+            raise failed_at(entry, error, "" if start is None else start.version) from error
 
     def finish(self) -> None:
         """The last entry was taken. Raises DisagreementError."""

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from fairlead.model.errors import FairleadError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
+from fairlead.service.failures import failed_at
 from fairlead.service.journal.codec import DECISIONS, EVENTS
 from fairlead.service.journal.entry import Entry
 from fairlead.service.recovery.core_fold import CoreFold
@@ -42,7 +44,12 @@ def replay(
     for _, step in groupby(entries, lambda entry: entry.step):
         before = counts["entries"]
         for entry in step:
-            cores.take(entry)
+            try:
+                cores.take(entry)
+            except (FairleadError, MemoryError):
+                raise
+            except Exception as error:
+                raise failed_at(entry, error) from error
             cores.core_at(entry)
             counts["entries"] += 1
             counts["events"] += entry.kind in EVENTS
