@@ -35,6 +35,7 @@ from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.midway import Before, Midway, NoReaders, Readers
 from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
+from fairlead.service.loop.suspects import Suspects
 from fairlead.service.mailbox import weight
 from fairlead.service.recovery.configuration import check_settings, fair_settings, first_core
 from fairlead.service.recovery.recover import Recovered, follow, recover
@@ -106,11 +107,14 @@ class Service:
             self.snapshots.on_keep = self.shortening
         self._readers: Readers = NoReaders()
         self._large = LARGE
-        self._owns = self._begun = self._within = False  # `_within` a step, or it failed there
+        self._owns = self._begun = self._first = self._within = (
+            False  # `_within` a step, or it failed there
+        )
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._made_of: EngineNews | None = None  # what a step is made of, or failed while it was
         self._left: EngineNews | None = None  # of a step that failed, for the next one
+        self.suspects = Suspects()
         self._unmade: bool | None = None  # the core was given up; whether it checked itself
         self._time = 0
         self._told = 0  # what `step` was told last
@@ -185,6 +189,8 @@ class Service:
         self._within = True
         with self._lent():
             news = self._left or self._link.poll(time, self.machines.due(time))
+        if self._left is None and news.reports:
+            news = replace(news, reports=self.suspects.admit(news.reports, time))
         self._left = None
         step, self._tried = self._tried, None
         if step is not None and step.time == time:
@@ -194,8 +200,7 @@ class Service:
             if not self._begun:
                 begin(step, self.settings, self.engine)
         core = self.core = step.core
-        self._made_of = news if self._begun else None
-        self._begun = True
+        self._made_of, self._first, self._begun = news, not self._begun, True
         before, size = None, sum(map(weight, requests))
         if size >= self._large:
             step.pause = self._readers.pause
@@ -205,6 +210,7 @@ class Service:
         with self._lent(before):
             values = self._make(step, news, requests)
         self._made_of = None
+        self.suspects.clear(news.reports)
         durable = self._finish(PendingStep(step, news.reports, before))
         self._within = False
         with self._lent():
@@ -215,14 +221,20 @@ class Service:
                 self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable, seconds) for value, seconds in values]
 
-    def begin_again(self) -> bool:
+    def begin_again(self, error: Exception | None = None) -> bool:
         """After a step that raised what nobody foresaw: gives the core up, so that the next step
         makes it again of the journal and begins where that one did, with the same news of the
         engine. Whether that is possible: it is where the step failed before the journal was to
-        hold any of it, so that no record has changed and nothing was accepted."""
+        hold any of it, so that no record has changed and nothing was accepted. `error`: of a step
+        without requests; it is possible where one of the engine's reports may be left out then."""
         news, core = self._made_of, self.core
         if news is None or core is None:
             return False
+        if error is not None:
+            reports = self.suspects.accuse(news.reports, self._time, error)
+            if reports is None:
+                return False
+            news = replace(news, reports=reports)
         self._unmade, self.core = core.checked, None
         if news.nodes is not None:  # they are looked at as if for the first time
             self.machines = Machines(self.settings, troubled=self.machines.troubled)
@@ -230,7 +242,7 @@ class Service:
             self.adoption = self._new_adoption()
         if self.watch is not None:
             self.watch.tell_again()
-        self._made_of, self._left = None, news
+        self._made_of, self._left, self._begun = None, news, not self._first
         return True
 
     def _make_again(self) -> str:
@@ -283,6 +295,8 @@ class Service:
             return 0  # the first step
         if self._committer.stuck is not None or self._doubt or self.core is None:
             return self._time + RETRY - self._ahead
+        if self.suspects.hurry:
+            return 0
         time = next_time(self.core, self.records, self._link, self.machines, self.watch)
         # While it is ahead, twice as much of that clock passes.
         return time - self._ahead + min(max(0, time - self._time), self._ahead)

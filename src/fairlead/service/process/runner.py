@@ -166,18 +166,22 @@ class Runner:
     def _tried(self, service: Driven, now: int, requests: Sequence[Request]) -> Sequence[Reply]:
         """The same. Where a step fails, as nobody foresaw, it begins again without any of the
         requests. If that is well each gets a step of its own, and one that fails there is refused:
-        what one sender asks for ends the service for nobody else. Raises what is no request's
-        fault."""
+        what one sender asks for ends the service for nobody else. If it is not, the engine's
+        reports get steps of their own, and one that fails there is left out for a while. Raises
+        what is the fault of neither."""
         try:
             return service.step(now, requests)
         except MemoryError:
             raise
         except Exception as error:
             began, used = self._blame.clock(), thread_time()
-            if not requests or not isinstance(service, Service) or not service.begin_again():
+            if not isinstance(service, Service) or not service.begin_again(
+                None if requests else error
+            ):
                 raise
-            service.step(now)
-            if len(requests) > 1:
+            accused = service.suspects.accused
+            self._tried(service, now, ())
+            if len(requests) != 1 or service.suspects.accused > accused:
                 return [self._alone(service, now, each) for each in requests]
             self._failed(describe(requests[0], error))
             refused = self._blame.note(requests[0], now, error, began)
@@ -216,6 +220,9 @@ class Runner:
         if isinstance(self.service, Service):
             for refused in self.service.machines.take_untold():
                 self._fault(refused)
+            faults = self.service.suspects.faults
+            while faults:
+                self._fault(faults.pop(0))
 
     def _wait(self) -> float:
         """Seconds until there may be something to do."""
