@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.records import parse
+from fairlead.engines.local.records import disown_all, parse
 from fairlead.engines.local.task import DEAD_TIMERS, Task, Timer
 from fairlead.engines.people import CannotRunError, person
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
@@ -439,6 +439,32 @@ def test_what_has_the_name_of_what_nobody_expects_starts_once_that_is_gone(
     assert engine.output(A, Stream.OUT, 0, 100).data == b"new\n"
     engine.acknowledge([end, end_of(bed, engine, B)])
     assert list(engine.poll()) == []
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_a_service_that_starts_again_does_not_take_what_nobody_expects_for_what_has_its_name(
+    bed: LocalBed, aside: bool
+) -> None:
+    """`aside`: the journal began anew while nothing ran, and held the launch before the engine
+    could be asked for the first time."""
+    go = left_running(bed)
+    new = assign(A, "echo new; exit 3")
+    if aside:
+        bed.close()
+        disown_all(bed.state / "local" / "live")
+    else:
+        bed.ready().launch([new])
+    engine = bed.ready(new)
+    assert A not in [report.attempt for report in engine.poll()]
+    assert list(engine.reconcile([new])) == [A]
+    engine.launch([new])
+    go.touch()
+    end = end_of(bed, engine, A)
+    assert isinstance(end, Ended)
+    assert (end.cause, end.code) == (Cause.EXITED, 3)
+    assert engine.output(A, Stream.OUT, 0, 100).data == b"new\n"
+    engine.acknowledge([end])
+    assert not list((bed.state / "local" / "live").iterdir())
 
 
 def test_what_has_such_a_name_and_is_cancelled_meanwhile_never_starts(bed: LocalBed) -> None:

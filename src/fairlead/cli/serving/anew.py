@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fairlead.engines.local.identity import Identity
+from fairlead.engines.local.records import disown_all
 from fairlead.model.errors import InputError, OutputError
 from fairlead.service.journal.places import FILE
 
@@ -67,6 +68,7 @@ class NewJournal:
             if os.path.lexists(each):
                 each.rename(aside / each.name)
         engine = self._state / ENGINE
+        disown_all(self._state / "local" / "live")
         if engine.exists():
             Identity(engine).disown()
         self.aside = aside

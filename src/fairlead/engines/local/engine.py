@@ -89,8 +89,7 @@ class LocalEngine:
         self._spawner: Spawner | None = None
         self._ready = False
         self._fenced: set[Attempt] = set()
-        # Launched (None: and cancelled) under the name of what nobody expected, which is not gone
-        # yet: a journal that begins anew, or was restored, gives numbers again.
+        # Launched (None: and cancelled) under the name of what nobody expects and is not gone yet.
         self._behind: dict[Attempt, Assignment | None] = {}
         self._identity = Identity(base / "engine")
         self._owner = 0
@@ -291,6 +290,7 @@ class LocalEngine:
         if task.over is not None and task.phase is Phase.OVER:
             self._supervisor.finish(task, task.over)
         else:
+            self._records.disown(task.attempt)
             self._supervisor.stop(task, Cause.STOPPED)
 
     def _find(self, attempt: Attempt, assignment: Assignment | None) -> bool:
@@ -298,6 +298,10 @@ class LocalEngine:
         if (known := self._supervisor.tasks.get(attempt)) is not None:
             return not known.silent  # else it is what nobody expected, and had its name before
         if attempt in self._fenced:
+            return False
+        if assignment is not None and self._records.is_old(attempt):  # of another journal
+            if self._find(attempt, None):
+                self._silence(self._supervisor.tasks[attempt])
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
         claim = self._records.last_claim(attempt, self._identity.same_boot)

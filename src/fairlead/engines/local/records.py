@@ -6,6 +6,8 @@
     live/1.0.1.why          why the engine stopped it, written before the first signal
     live/1.0.1.cut          nothing more is kept of what it writes
     live/1.0.1.status       how it ended, written by the shim
+    live/1.0.1.old          it is of a journal that is gone, or was before it was restored: what
+                            has this name now is another one
     output/0/1.0.1.stdout, .stderr
     work/1.0.1              its working folder, where its job names no other
 
@@ -37,6 +39,7 @@ from fairlead.engines.local.spawner import JOBS_A_FOLDER
 
 NEVER = "never\n"
 UNKNOWN = "unknown\n"
+OLD = "old"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +147,20 @@ class Records:
 
     def remove(self, attempt: Attempt) -> None:
         record = self.record(attempt)
-        for name in ("why", "cut", "status", "claim"):
+        for name in ("why", "cut", "status", "claim", OLD):  # this one last
             try:
                 _remove(f"{record}.{name}")
             except OSError as error:
                 self.faults.append(f"{record}.{name} cannot be removed: {error.strerror}")
+
+    def disown(self, attempt: Attempt) -> None:
+        """Write down that nobody expects it: whatever has its name from now on is another one."""
+        with contextlib.suppress(OSError):  # a full disk: then a restart takes it for that one
+            create(f"{self.record(attempt)}.{OLD}", "old\n")
+
+    def is_old(self, attempt: Attempt) -> bool:
+        """Whether that was written of what has this name."""
+        return os.path.lexists(f"{self.record(attempt)}.{OLD}")
 
     def allow(self, attempt: Attempt) -> None:
         """Give back a claim that the engine took, so that a shim may."""
@@ -266,6 +278,20 @@ class Records:
                 os.unlink(self.output(attempt, stream))
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(self.output(attempt, Stream.OUT)))
+
+
+def disown_all(live: Path) -> None:
+    """Write down of all attempts that have records there, durably, that nobody expects them."""
+    if not live.is_dir():
+        return
+    for name in {each.rpartition(".")[0] for each in os.listdir(live)}:
+        if parse(name) is not None:
+            create(f"{live}/{name}.{OLD}", "old\n")
+    folder = os.open(live, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _remove(path: str) -> None:
