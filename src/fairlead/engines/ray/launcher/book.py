@@ -6,7 +6,8 @@ Nothing here asks Ray or reads a clock; whoever calls holds the launcher's lock.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from itertools import count
 from typing import Any
 
 from fairlead.engines.ray.launcher.verdict import Key, Tree
@@ -20,6 +21,7 @@ class KnownAttempt:
     """An attempt that was launched and whose end was not acknowledged."""
 
     __slots__ = (
+        "behind",
         "cut",
         "end",
         "item",
@@ -29,6 +31,7 @@ class KnownAttempt:
         "options",
         "refs",
         "result",
+        "serial",
         "spec",
         "started",
         "stopping",
@@ -42,11 +45,15 @@ class KnownAttempt:
         self.kind = kind  # "command", "function", or "nothing"
         self.item = item
         self.options = options
+        self.serial = 0
         self.node: str | None = None
         self.refs: list[Any] = []
         self.started: int | None = None
         self.stopping: str | None = None
         self.unwanted = False
+        # Of one that is unwanted: what another one of its name, of a journal that began anew or was
+        # restored, was told meanwhile: its launch, or how it ended before that.
+        self.behind: Callable[[], None] | None = None
         self.end: Tree | None = None
         self.result: Tree | None = None
         self.written = 0  # bytes that are kept of its outputs, as far as its worker told
@@ -63,6 +70,7 @@ class Book:
         self.last_number = 0  # the number of the last report
         self.calls: dict[int, Tree] = {}
         self.kept: dict[str, Any] = {}
+        self._serials = count(1)
         self._jobs: dict[int, int] = {}  # attempts of each that are known
         self._written: dict[str, int] = {}  # bytes of attempts that are not put away, by tenant
 
@@ -97,6 +105,7 @@ class Book:
 
     def remember(self, attempt: KnownAttempt) -> KnownAttempt:
         """The attempt, known from now on."""
+        attempt.serial = next(self._serials)
         self.attempts[attempt.key] = attempt
         self._jobs[attempt.key[0]] = self._jobs.get(attempt.key[0], 0) + 1
         return attempt
@@ -138,6 +147,9 @@ class Book:
         attempt.end = tree
         if attempt.unwanted:
             self.put_away(attempt.key)
+            if attempt.behind is not None:
+                self.drop_outputs(attempt.key)
+                attempt.behind()
         else:
             self.report(attempt, tree)
 

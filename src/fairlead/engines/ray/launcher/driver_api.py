@@ -7,6 +7,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fairlead.engines.ray.launcher.book import Book, KnownAttempt
@@ -126,13 +127,25 @@ class DriverApi:
             return missing
         for tree in batch:
             key: Key = tree["key"]
-            if key not in self._book.attempts and key not in self._book.over:
-                self._queue.append(self._book.begin(tree, self._about()))
+            known = self._book.attempts.get(key)
+            if known is not None and known.unwanted:
+                known.behind = known.behind or partial(self._begin, tree)
+            elif known is None and key not in self._book.over:
+                self._begin(tree)
         if len(self._queue) <= AT_ONCE:
             self._submit_some()
         if self._queue:
             self._work.notify()
         return []
+
+    def _begin(self, tree: Tree) -> None:
+        self._queue.append(self._book.begin(tree, self._about()))
+        self._work.notify()
+
+    def _give_up(self, key: Key) -> None:
+        """It never was launched here, and never will be."""
+        attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
+        self._book.end(attempt, build_lost("it was cancelled before it started", False, False))
 
     def _acknowledge(self, reports: list[tuple[Key, str]]) -> None:
         for key, kind in reports:
@@ -144,10 +157,9 @@ class DriverApi:
         for key in keys:
             attempt = self._book.attempts.get(key)
             if attempt is None:
-                attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
-                self._book.end(
-                    attempt, build_lost("it was cancelled before it started", False, False)
-                )
+                self._give_up(key)
+            elif attempt.unwanted:
+                attempt.behind = partial(self._give_up, key)
             else:
                 self._stop(attempt, "stopped")
 
@@ -176,13 +188,14 @@ class DriverApi:
             expected = {tree["key"] for tree in batch}
             never: list[Key] = []
             for key, attempt in list(self._book.attempts.items()):
+                attempt.behind = None
                 if key not in expected:
                     self._abandon(attempt)
             for tree in batch:
                 known = self._book.attempts.get(tree["key"])
-                if known is not None:
+                if known is not None and not known.unwanted:
                     self._book.expect(known)
-                elif sure:
+                elif sure or known is not None:  # else it is what nobody expected before
                     never.append(tree["key"])
                 else:
                     missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))

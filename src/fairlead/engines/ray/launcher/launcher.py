@@ -68,7 +68,7 @@ class Launcher(WorkerApi, DriverApi):
         self._exchange = Exchange(self._lock, ray.util.get_node_ip_address())
         self._leases = Leases(self._exchange.place(WORKER), self._take_end, kept)
         self._over: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
-        self._due: list[tuple[float, Key, str]] = []
+        self._due: list[tuple[float, Key, str, int]] = []
         self._node_names = NodeNames()
         self._probes = Probes(self._pins, self._node_names)
         self._node_names.look(ray.nodes())
@@ -93,7 +93,7 @@ class Launcher(WorkerApi, DriverApi):
             if limit is not None:
                 # A command is watched on its node: this is for functions, and for what hangs.
                 extra = 2 * GRACE if attempt.kind == "command" else 0.0
-                self._when(limit + extra, attempt.key, "time_limit")
+                self._when(limit + extra, attempt, "time_limit")
 
     # Attempts.
 
@@ -110,12 +110,13 @@ class Launcher(WorkerApi, DriverApi):
             self._book.end(attempt, build_lost("it was stopped before it started", False, False))
             return
         ray.cancel(attempt.refs[0], force=False)
-        self._when(1.0, attempt.key, "again")
+        self._when(1.0, attempt, "again")
         # A command is given its grace on the node, and then some time to be reaped.
-        self._when(GRACE + (2.0 if attempt.kind == "command" else 0.0), attempt.key, "force")
+        self._when(GRACE + (2.0 if attempt.kind == "command" else 0.0), attempt, "force")
 
-    def _when(self, seconds: float, key: Key, what: str) -> None:
-        heapq.heappush(self._due, (time.monotonic() + seconds, key, what))
+    def _when(self, seconds: float, attempt: KnownAttempt, what: str) -> None:
+        due = time.monotonic() + seconds
+        heapq.heappush(self._due, (due, attempt.key, what, attempt.serial))
 
     # What goes on by itself: a thread each.
 
@@ -250,15 +251,17 @@ class Launcher(WorkerApi, DriverApi):
     def _do_due(self) -> None:
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
-            _, key, what = heapq.heappop(self._due)
+            _, key, what, serial = heapq.heappop(self._due)
             attempt = self._book.attempts.get(key)
-            if attempt is None or attempt.end is not None or not attempt.refs:
+            if attempt is None or attempt.serial != serial:  # another one has its name by now
+                continue
+            if attempt.end is not None or not attempt.refs:
                 continue
             if what == "time_limit":
                 self._stop(attempt, what)
             else:
                 ray.cancel(attempt.refs[0], force=what == "force")
-                self._when(1.0, key, what)
+                self._when(1.0, attempt, what)
 
     def _look(self, found: list[Tree]) -> None:
         for node in self._node_names.look(found):
