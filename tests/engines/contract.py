@@ -503,6 +503,31 @@ class EngineContract:
         end_of(bed, second, self.a)
         second.close()
 
+    @pytest.mark.parametrize("restarted", [False, True])
+    def test_what_has_the_name_of_what_nobody_expects_is_another_one(
+        self, bed: Bed, restarted: bool
+    ) -> None:
+        """A journal that begins anew, or was restored, gives the numbers of its tasks again; its
+        service may start again while they are being stopped."""
+        engine, (one, _, _) = bed.engine(), new_attempts()
+        engine.reconcile([])
+        engine.launch([bed.assignment(one, Doing.LASTING)])
+        begun(bed, engine, one)
+        engine = bed.engine()
+        engine.reconcile([])
+        new = bed.assignment(one, Doing.BADLY)
+        engine.launch([new])
+        if restarted:
+            engine = bed.engine()
+            engine.launch([new] if one in engine.reconcile([new]) else [])
+        end = end_of(bed, engine, one)
+        assert isinstance(end, Ended)
+        assert (end.cause, end.code) == (Cause.EXITED, 3)
+        assert not bed.runs(one)
+        assert bed.starts(one) == 2
+        engine.acknowledge([end])
+        assert [each for each in engine.poll() if each.attempt == one] == []
+
     def test_reconciling_an_engine_that_works_loses_nothing(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
         one, other = bed.assignment(self.a, Doing.LASTING), bed.assignment(self.b, Doing.BADLY)

@@ -12,7 +12,8 @@ from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.places import open_reader, open_store
 from tests.service.conftest import Databases
 
-LEFT = ("admin-token", "ray.json", "local/engine", "local/output/0", "journal-head", "journal.db")
+ENGINES = {"local/engine": "0bc710215766 x 7\n", "slurm/engine": "0bc710215766 7\n"}
+LEFT = (*ENGINES, "admin-token", "ray.json", "local/output/0", "journal-head", "journal.db")
 
 
 @pytest.mark.parametrize("left", LEFT)
@@ -21,7 +22,7 @@ def test_an_empty_database_is_no_journal_for_a_folder_that_had_one(
 ) -> None:
     url, state = postgres(), tmp_path / "state"
     (state / left).parent.mkdir(parents=True)
-    (state / left).write_text("0bc710215766 x 7\n")
+    (state / left).write_text(ENGINES.get(left, "something\n"))
     try:
         with pytest.raises(InputError, match="the journal is gone"):
             open_store(url, state / "journal-head", NewJournal(state, asked=False))
@@ -32,7 +33,7 @@ def test_an_empty_database_is_no_journal_for_a_folder_that_had_one(
         new.check()
         assert store.last() == 0
         store.close()
-        if left == "local/engine":
+        if left in ENGINES:
             assert (state / left).read_text().endswith(" 0\n")
         else:
             assert new.aside is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.records import disown_all
+from fairlead.engines.slurm.placing.folder import Folder
 from fairlead.model.errors import InputError, OutputError
 from fairlead.service.journal.places import FILE
 
@@ -19,8 +20,9 @@ LEFT = (
 find: the numbers of its jobs begin with 1 again, and so do the names of its tasks' outputs and
 folders."""
 
-ENGINE = "local/engine"
-"""The local engine's name. It stays, so that the tasks which still run are known, and stopped."""
+ENGINE, SLURM = "local/engine", "slurm/engine"
+"""The names of the engines whose records are here. They stay, so that the tasks which still run are
+known, and stopped."""
 
 
 class NewJournal:
@@ -35,7 +37,7 @@ class NewJournal:
 
     def __call__(self) -> None:
         self.called = True
-        found = [name for name in (*LEFT, ENGINE) if _holds(self._state / name)]
+        found = [name for name in (*LEFT, ENGINE, SLURM) if _holds(self._state / name)]
         if not found:
             return
         if not self._asked:
@@ -71,6 +73,10 @@ class NewJournal:
         disown_all(self._state / "local" / "live")
         if engine.exists():
             Identity(engine).disown()
+        if (self._state / SLURM).exists():
+            Folder(
+                self._state / "slurm", self._state.with_name(f"{self._state.name}.slurm")
+            ).begin_anew()
         self.aside = aside
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
@@ -12,6 +13,7 @@ from shlex import quote
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.people import CannotRunError, Person
 from fairlead.engines.slurm.placing.folder import attempt_of
+from fairlead.engines.slurm.reading.values import SlurmJob
 
 CLAIM = "fairlead"
 """The first word of the comment of our jobs; then come the engine and the attempt."""
@@ -37,6 +39,11 @@ def attempt_of_comment(comment: str, identity: str) -> Attempt | None:
     first, _, rest = comment.partition(":")
     engine, _, name = rest.partition(":")
     return attempt_of(name) if (first, engine) == (CLAIM, identity) else None
+
+
+def is_of(job: SlurmJob, assignment: Assignment) -> bool:
+    """Whether it was submitted as the user of the task, or as the service's own."""
+    return job.user in ("", assignment.user or pwd.getpwuid(os.geteuid()).pw_name)
 
 
 def words(assignment: Assignment, partition: str, comment: str, folder: Path) -> list[str]:

@@ -35,12 +35,14 @@ LONGEST = 100
 @dataclass(frozen=True, slots=True)
 class Note:
     """The engine's own record of an attempt: its job's number in Slurm (0: not known), how many
-    permits there were, why it was stopped, and whether its end was acknowledged."""
+    permits there were, why it was stopped, whether its end was acknowledged, and whether it is of a
+    journal that is gone, or was before it was restored: what has its name now is another one."""
 
     number: int = 0
     permits: int = 0
     stopped: str = ""
     over: bool = False
+    old: bool = False
 
 
 def attempt_of(text: str) -> Attempt | None:
@@ -148,10 +150,24 @@ class Folder:
         beside.write_text(json.dumps(asdict(note)), encoding="utf-8")
         beside.replace(path)
 
+    def disown(self, attempt: Attempt) -> None:
+        """Nobody expects it: whatever has its name from now on is another one."""
+        self.write(attempt, replace(self.note(attempt), old=True))
+
+    def clear(self, attempt: Attempt) -> None:
+        """Nothing of another one of its name is left, but for the number of its last permit: what
+        Slurm may have of that one shall not find the next permit."""
+        permits = self.note(attempt).permits
+        self.remove(attempt)
+        if permits:
+            self.write(attempt, Note(permits=permits))
+
     def present(self) -> Sequence[Attempt]:
         """All attempts whose end was not acknowledged."""
-        found = sorted(filter(None, (attempt_of(each.name) for each in self._notes.iterdir())))
-        return [each for each in found if not self.note(each).over]
+        return [each for each in self._known() if not self.note(each).over]
+
+    def _known(self) -> Sequence[Attempt]:
+        return sorted(filter(None, (attempt_of(each.name) for each in self._notes.iterdir())))
 
     def output(
         self, attempt: Attempt, stream: Stream, offset: int, most: int, over: bool
@@ -170,6 +186,15 @@ class Folder:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self.path(attempt))
         (self._notes / str(attempt)).unlink(missing_ok=True)
+
+    def begin_anew(self) -> None:
+        """The journal of its owners is gone, and a new one numbers them, and jobs, from the first:
+        durably."""
+        for attempt in self._known():
+            self.disown(attempt)
+        if not self.new:
+            write_private(self._file, f"{self.identity} 0\n")
+            self._owner = 0
 
     def _open(self, attempt: Attempt, name: str) -> int | None:
         """A plain file of its folder: whose it is may put something else there."""

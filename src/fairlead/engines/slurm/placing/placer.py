@@ -61,7 +61,7 @@ class Placer:
         self.identity, self._kept = f"slurm:{self._folder.identity}", not self._folder.new
         self._lock, self._rounds_lock = RLock(), Lock()
         self._rounds = Rounds(self._folder, controller, partition, self._lock, clock)
-        self._tasks = self._rounds.tasks
+        self._tasks, self._rounds.gone = self._rounds.tasks, self._take_behind
         self._allowance, self._begun = allowance, False
         self._ready, self._owner = False, 0
         self._failure: EngineError | None = None
@@ -98,17 +98,25 @@ class Placer:
         self._check_ready()
         with self._lock, disk_trouble():
             self._folder.check(self._owner)
-            there = {node.machine.name for node in self.nodes()}
+            there = self._machines()
             self._rounds.adopted.give([each for each in batch if each.part is not None])
             for assignment in (each for each in batch if each.part is None):
-                if assignment.attempt not in self._tasks.known:
+                known = self._tasks.known.get(assignment.attempt)
+                if known is None:
                     self._take(assignment, there)
+                elif known.silent:
+                    self._tasks.behind.setdefault(assignment.attempt, assignment)
         self._todo.set()
 
-    def _take(self, assignment: Assignment, there: set[str]) -> None:
+    def _machines(self) -> set[str]:
+        return {node.machine.name for node in self.nodes()}
+
+    def _take(self, assignment: Assignment, there: set[str] | None = None) -> None:
         attempt, now = assignment.attempt, time.time_ns() // 1000
+        if self._folder.started(attempt) is not None:  # of a journal that is gone
+            self._folder.clear(attempt)
         task = self._tasks.known[attempt] = Task(attempt, assignment)
-        if assignment.machine not in there:
+        if assignment.machine not in (there if there is not None else self._machines()):
             why = f'there is no node "{assignment.machine}" in partition {self._partition}'
             return self._tasks.finish(task, Lost(attempt, False, why))
         if assignment.call is not None:
@@ -117,6 +125,17 @@ class Placer:
         if assignment.command is None:
             self._tasks.finish(task, Ended(attempt, Cause.EXITED, 0, now, now))
         return None
+
+    def _take_behind(self, attempt: Attempt) -> None:
+        """Nothing is left of what nobody expected: what has its name now is taken in."""
+        if attempt not in self._tasks.behind:
+            return self._folder.remove(attempt)
+        assignment = self._tasks.behind.pop(attempt)
+        self._folder.clear(attempt)
+        if assignment is not None:
+            return self._take(assignment)
+        task = self._tasks.known[attempt] = Task(attempt, None)
+        return self._rounds.never(task)
 
     def poll(self) -> Sequence[Report]:
         self._check_ready()
@@ -144,7 +163,9 @@ class Placer:
             self._rounds.adopted.withdraw(batch)
             for attempt in batch:
                 task = self._tasks.known.setdefault(attempt, Task(attempt, None))
-                if task.phase is Phase.QUEUED:
+                if task.silent:
+                    self._tasks.behind[attempt] = None
+                elif task.phase is Phase.QUEUED:
                     self._rounds.never(task)
                 elif task.phase is Phase.GIVEN:
                     self._rounds.stop(task, Cause.STOPPED)

@@ -3,8 +3,6 @@ Slurm says of all jobs becomes reports."""
 
 from __future__ import annotations
 
-import os
-import pwd
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +12,7 @@ from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Engine
 from fairlead.engines.people import CannotRunError, person
 from fairlead.engines.slurm.budget import Budget, Unlimited
 from fairlead.engines.slurm.placing.adopted import Adopted
-from fairlead.engines.slurm.placing.batch import attempt_of_comment, claim, script, words
+from fairlead.engines.slurm.placing.batch import attempt_of_comment, claim, is_of, script, words
 from fairlead.engines.slurm.placing.controller import NO_RIGHT, Controller, RefusedError, Submission
 from fairlead.engines.slurm.placing.ends import end_of, had_no_permit, may_write
 from fairlead.engines.slurm.placing.folder import Folder
@@ -61,6 +59,7 @@ class Rounds:
         self._folder, self._controller, self._partition = folder, controller, partition
         self.allowance, self._lock, self._clock = Allowance(0), lock, clock
         self.took = 0.0
+        self.gone: Callable[[Attempt], object] = folder.remove  # it was what nobody expected
         self._rows: dict[int, tuple[Attempt, SlurmJob]] = {}  # with a claim of this engine
         self._faults: list[str] = []
         self._told: set[str] = set()
@@ -113,6 +112,7 @@ class Rounds:
         """Finds out what became of all that is expected, and stops all else; those that never
         started and never will."""
         self._read()
+        self.tasks.behind.clear()
         self.adopted.expect(expected, self.picture)
         rows = self._by_attempt()
         wanted = {each.attempt: each for each in expected if each.part is None}
@@ -121,8 +121,7 @@ class Rounds:
             if attempt not in wanted and attempt not in self.tasks.known:
                 self.tasks.known[attempt] = self._recover_task(attempt, None, rows)
         for task in [task for task in self.tasks.known.values() if task.attempt not in wanted]:
-            if not self.tasks.silence(task):
-                self._folder.remove(task.attempt)
+            self._silence(task)
         self.tasks.again()
         return never
 
@@ -164,10 +163,25 @@ class Rounds:
                     " be an administrator of Slurm's, and one of the placers of job_submit.lua"
                 )
 
+    def _silence(self, task: Task) -> None:
+        """Nobody expects it; that is written down, as its number may be given again."""
+        if self.tasks.silence(task):
+            self._folder.disown(task.attempt)
+        else:
+            self._folder.remove(task.attempt)
+
     def _find(self, assignment: Assignment, rows: dict[Attempt, SlurmJob]) -> bool:
         """Finds an attempt; False: it never started, and now never will."""
         attempt = assignment.attempt
         known = self.tasks.known.get(attempt)
+        if known is None and (note := self._folder.note(attempt)).old:
+            if note.over:
+                self._folder.clear(attempt)
+                return False
+            known = self.tasks.known[attempt] = self._recover_task(attempt, None, rows)
+            self._silence(known)
+        if known is not None and known.silent:  # it is what nobody expects, and had its name
+            return False
         if known is not None and known.phase is not Phase.QUEUED:
             known.assignment = known.assignment or assignment
             return True
@@ -185,7 +199,7 @@ class Rounds:
         note = self._folder.note(attempt)
         known, job = self._rows.get(note.number, (None, None))
         job = job if known == attempt else rows.get(attempt)
-        if job is not None and assignment is not None and not _is_its_users(job, assignment):
+        if job is not None and assignment is not None and not is_of(job, assignment):
             job = None  # anybody may write a claim into a comment, and would get its turn by it
         task = Task(attempt, assignment, Phase.GIVEN, since=self._clock())
         task.number = note.number if job is None else job.number
@@ -373,18 +387,12 @@ class Rounds:
             over = Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, task.refusal)
         elif task.late and not isinstance(over, Lost) and end is None:
             over = Lost(task.attempt, started is not None, task.late, machine_at_fault=False)
-        silent = task.silent
         self.tasks.finish(task, over)
-        if silent:
-            self._folder.remove(task.attempt)
+        if task.silent:
+            self.gone(task.attempt)
 
     def _tell(self, fault: str) -> None:
         """Says a sentence once."""
         if fault not in self._told:
             self._told = {*list(self._told)[-1000:], fault}
             self._faults.append(fault)
-
-
-def _is_its_users(job: SlurmJob, assignment: Assignment) -> bool:
-    """Whether it was submitted as the user of the task, or as the service's own."""
-    return job.user in ("", assignment.user or pwd.getpwuid(os.geteuid()).pw_name)

@@ -48,10 +48,12 @@ class Task:
 
 @dataclass
 class Tasks:
-    """All of them by attempt, and the reports that were not acknowledged, oldest first."""
+    """All of them by attempt, and the reports that were not acknowledged, oldest first. `behind`:
+    launched (None: and cancelled) under the name of what nobody expects and is not gone yet."""
 
     known: dict[Attempt, Task] = field(default_factory=dict)
     reports: dict[tuple[Attempt, bool], Report] = field(default_factory=dict)
+    behind: dict[Attempt, Assignment | None] = field(default_factory=dict)
 
     def start(self, task: Task, time: int) -> bool:
         """It started; whether that is news."""
@@ -86,7 +88,7 @@ class Tasks:
         task.silent = True
         self.reports.pop((task.attempt, False), None)
         self.reports.pop((task.attempt, True), None)
-        if task.over is not None:
+        if task.over is not None or task.phase is Phase.QUEUED:
             del self.known[task.attempt]
             return False
         task.stopped = task.stopped or Cause.STOPPED
