@@ -248,7 +248,9 @@ class Engine(Protocol):
         that were certainly never started and never will be unless they are launched again. `poll`
         says of all others that run that they started (again where that was acknowledged), and of
         all that ended or were lost meanwhile how. An attempt that was cancelled and has not ended
-        may have to be cancelled again.
+        may have to be cancelled again. What was not expected once is nobody's from then on: what
+        has its name later, as journals that begin anew or are restored give it again, is another
+        one, which starts once nothing of that one is left.
 
         `owner` grows each time that somebody takes the journal over. An engine that heard of a
         newer owner raises EngineError, here and wherever it would start something."""
