@@ -17,6 +17,7 @@ from fairlead.service.mailbox import Mailbox
 from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import Done, Refused, SubmitJobs, Wrong
 from tests.cli.live.place import until
+from tests.engines.fake import Call
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import same
@@ -147,6 +148,27 @@ def test_one_that_fails_again_waits_for_twice_as_long() -> None:
     assert suspects.admit([ended(1)], 3 * PAUSE) == [ended(1)]
     suspects.clear([ended(1)])
     assert suspects.admit([ended(1)], 3 * PAUSE - 1) == [ended(1)]
+
+
+def test_nobody_is_in_a_hurry_for_an_engine_that_says_nothing_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where it went away in between: the loop would go round and round."""
+    mistaken = Mistaken(monkeypatch, "bad")
+    ends = Fate(2 * SECOND)
+    stage = Stage(fates={"bad": [ends], "one": [ends], "two": [ends]})
+    stage.submit(job("one"), job("bad"), job("two"))
+    stage.step()
+    stage.now += 3 * SECOND
+    with pytest.raises(ZeroDivisionError) as found:
+        stage.step()
+    assert stage.service.begin_again(found.value)
+    stage.step()
+    stage.faults.plant(Call.POLL)
+    stage.step(after=SECOND)
+    assert stage.service.engine_trouble
+    assert stage.service.wake() > stage.now
+    assert mistaken.failures == 1
 
 
 def test_after_a_failure_each_of_as_many_is_taken_in_alone() -> None:

@@ -189,7 +189,7 @@ class Service:
         self._within = True
         with self._lent():
             news = self._left or self._link.poll(time, self.machines.due(time))
-        if self._left is None and news.reports:
+        if self._left is None:
             news = replace(news, reports=self.suspects.admit(news.reports, time))
         self._left = None
         step, self._tried = self._tried, None
