@@ -257,3 +257,49 @@ def test_a_configuration_that_cannot_be_read_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert "nothing.yaml" in refused(capsys, TABLE_II, "--config", str(tmp_path / "nothing.yaml"))
+
+
+CLUSTER = """\
+machines: [{name: "c[1-2]", capacity: {cpu: 10, memory: 96GiB}}]
+tenants: [{name: ops}, {name: vision, weight: 2}]
+"""
+TABLE = """\
+job,user,submit,duration,cpu,tasks
+a,ops,2026-01-05 08:00:00,60,3,20
+b,vision,2026-01-05 08:00:10,90.5,1.5,20
+"""
+SAME = """\
+jobs:
+  - {name: a, tenant: ops, arrive: 0, duration: 60s, demand: {cpu: 3}, tasks: 20}
+  - {name: b, tenant: vision, arrive: 10s, duration: 90.5s, demand: {cpu: 1.5}, tasks: 20}
+"""
+
+
+def test_a_table_of_jobs_is_simulated_as_the_same_jobs_in_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("c.yaml", CLUSTER), ("jobs.csv", TABLE), ("jobs.yaml", SAME)):
+        (tmp_path / name).write_text(text)
+    cluster, table, yaml = (str(tmp_path / name) for name in ("c.yaml", "jobs.csv", "jobs.yaml"))
+    expected = without_seconds(runs(capsys, cluster, yaml))
+    assert expected[0]["placed"] == 40
+    assert without_seconds(runs(capsys, table, cluster)) == expected
+    assert without_seconds(runs(capsys, table, "--machines", cluster)) == expected
+
+
+def test_a_table_that_cannot_be_run_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, table = tmp_path / "c.yaml", tmp_path / "jobs.csv"
+    cluster.write_text(CLUSTER)
+    table.write_text(TABLE)
+    told = refused(capsys, str(table))
+    assert told == (
+        f"error: {table}: no machines in it, so that nothing could run; give the file of the"
+        " cluster, too: cluster.yaml jobs.csv\n"
+    )
+    table.write_text(TABLE.replace("vision", "vison"))
+    told = refused(capsys, str(cluster), str(table))
+    assert told == (
+        f'error: {table}:3:3: user: there is no tenant "vison"; did you mean "vision"?\n'
+    )

@@ -50,7 +50,10 @@ def test_a_file_of_no_format_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
     file.write_bytes(text.encode("latin-1"))
     assert f"{file} is no table of any format (google-2011" in sentence(file)
-    assert sentence(file).endswith("how a trace of one's own is written: a folder with trace.json")
+    assert sentence(file).endswith(
+        "how a trace of one's own is written: a table with the columns submit, duration and cpu, or"
+        " a folder with trace.json"
+    )
     assert f"{file} is no table of swim; " in sentence(file, form="swim")
     assert "holds no table of any format" in sentence(tmp_path)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  fairlead simulate cluster.yaml jobs.yaml
+  fairlead simulate cluster.yaml jobs.yaml        (or jobs.csv, a row for each job)
   fairlead simulate table-ii --policy tsf
   fairlead simulate google-2011/ --policies tsf,drf,fifo --out study
   fairlead simulate tsf-study --policies tsf,drf,cdrf,cmmf:cpu,cmmf:memory,fifo --repeat 50
@@ -139,8 +139,8 @@ def run(args: argparse.Namespace) -> int:
     workers = None if args.workers is None else at_least_1("--workers", args.workers)
     # Before anything is made: what cannot be read is refused now, not by some worker.
     workload = study.source.workload(study.seeds[0])
-    if workload.jobs == 0:
-        raise no_jobs(args.words, workload.notes)
+    if workload.jobs == 0 or not workload.machines.names:
+        raise nothing_runs(args.words, workload.notes, workload.jobs)
     claim(study)
     if first_time(SIMULATION):
         with compiling_progress() as show:
@@ -171,10 +171,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def no_jobs(words: Sequence[str], notes: Sequence[str]) -> InputError:
-    """The refusal of a trace of machines alone, naming files that no loader knew."""
-    unread = [note for note in notes if note.startswith("not read, for they are no tables")]
-    more = f" ({unread[0]})" if unread else ""
+def nothing_runs(words: Sequence[str], notes: Sequence[str], jobs: int | None) -> InputError:
+    """The refusal of a trace of jobs, or of machines alone, naming files that no loader knew."""
+    if jobs != 0:
+        wrong = f"{' '.join(words)}: no machines in it, so that nothing could run"
+        return InputError(wrong, "give the file of the cluster, too: cluster.yaml jobs.csv")
+    more = "".join(f" ({note})" for note in notes if note.startswith("not read, for they are no"))
     return InputError(f"{' '.join(words)}: no jobs in it{more}", "give the files of the jobs, too")
 
 

@@ -67,7 +67,7 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a trace whose machines are taken instead; may be repeated",
+        help="a trace, or a cluster.yaml, whose machines are taken instead; may be repeated",
     )
 
 

@@ -36,7 +36,7 @@ class Source:
 
     def workload(self, seed: int) -> Workload:
         """The workload. A trace is the same for every seed. Raises InputError."""
-        from fairlead.simulation.traces.registry import load
+        from fairlead.simulation.traces.registry import load, on_machines
 
         if self.described:
             from fairlead.simulation.workloads.described import read_described
@@ -49,9 +49,7 @@ class Source:
 
             workload = generate(self.words[0], seed)
         if self.machines:
-            from fairlead.simulation.traces.build import with_machines
-
-            return with_machines(workload, load(self.machines))
+            return on_machines(workload, self.machines)
         return workload
 
     def absolute(self) -> Source:

@@ -8,8 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.machine import Cluster
+from fairlead.simulation.traces import job_table
 from fairlead.simulation.traces.build import with_machines
 from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.on_cluster import is_described, on_cluster, read_cluster
 from fairlead.simulation.traces.options import settings
 from fairlead.simulation.traces.own import reading as own
 from fairlead.simulation.traces.public import (
@@ -31,6 +34,7 @@ PUBLIC: tuple[Format, ...] = (
     machine_lists.ALIBABA_2026,
     philly.FORMAT,
     swim.FORMAT,
+    job_table.FORMAT,  # the last, for its columns may have any others beside them
 )
 
 OWN = "fairlead"
@@ -62,15 +66,36 @@ def load(
     """The workload that the files are, in whatever format they turn out to have.
 
     A directory stands for the tables in it and below it that the format knows. `machines` are
-    files whose machines replace those of the trace. Raises InputError.
+    files whose machines replace those of the trace: another trace, or YAML, which may stand beside
+    the trace's files too. Raises InputError.
     """
-    workload = _load([os.fspath(path) for path in paths], format, options or {})
-    if machines:
-        return with_machines(workload, load(machines))
-    return workload
+    words = [os.fspath(path) for path in paths]
+    instead = [os.fspath(path) for path in machines]
+    beside = [word for word in words if is_described(word) and not Path(word).is_dir()]
+    if beside and len(beside) < len(words):
+        if instead:
+            raise InputError(
+                f"the machines are those of {' '.join(beside)} and those of {' '.join(instead)}",
+                "leave one of the two out",
+            )
+        words, instead = [word for word in words if word not in beside], beside
+    if not instead or not all(map(is_described, instead)):
+        workload = _load(words, format, options or {})
+        return with_machines(workload, load(instead)) if instead else workload
+    cluster = read_cluster(instead)
+    return on_cluster(_load(words, format, options or {}, cluster), cluster, " ".join(instead))
 
 
-def _load(paths: list[str], name: str | None, options: Mapping[str, str]) -> Workload:
+def on_machines(workload: Workload, machines: Sequence[str]) -> Workload:
+    """The workload on the machines of these files: another trace, or YAML. Raises InputError."""
+    if all(map(is_described, machines)):
+        return on_cluster(workload, read_cluster(machines), " ".join(machines))
+    return with_machines(workload, load(machines))
+
+
+def _load(
+    paths: list[str], name: str | None, options: Mapping[str, str], cluster: Cluster | None = None
+) -> Workload:
     if not paths:
         raise InputError("no file is given", "give the files or the directory of a trace")
     if name is not None and name not in format_names():
@@ -84,7 +109,11 @@ def _load(paths: list[str], name: str | None, options: Mapping[str, str]) -> Wor
         return own.load(paths[0])
     among = [form for form in PUBLIC if name in (None, form.name)]
     form, files, unread = _sort_files(paths, among)
-    workload = form.load(files, settings(form.options, options, form.name))
+    chosen = settings(form.options, options, form.name)
+    if cluster is None or form.load_on is None:
+        workload = form.load(files, chosen)
+    else:
+        workload = form.load_on(files, chosen, cluster)
     if unread:
         note = f"not read, for they are no tables of this format: {', '.join(unread)}"
         workload = replace(workload, notes=(*workload.notes, note))
@@ -145,7 +174,7 @@ def _unknown(path: str, among: Sequence[Format]) -> Mistake:
     return Mistake(
         f"{path} is no table of {_format_names(among)}",
         "docs/reference/traces.md says how each is known, and how a trace of one's own is written:"
-        " a folder with trace.json",
+        " a table with the columns submit, duration and cpu, or a folder with trace.json",
     )
 
 

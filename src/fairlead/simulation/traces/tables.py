@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from io import BufferedReader
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -242,8 +245,9 @@ def _units(text: str, column: Column) -> int | Mistake:
 def first_line(path: str) -> str:
     """The first line of a file, compressed or not. Raises InputError."""
     try:
-        with _text(path) as file:
-            return file.readline(1 << 16).rstrip("\r\n")
+        with _bytes(path) as file:
+            line = file.readline(1 << 16)
+        return line.decode("utf-8-sig").partition("\r")[0].rstrip("\n")
     except (OSError, EOFError) as error:
         raise InputError(unreadable(path, error)) from error
     except UnicodeDecodeError:
@@ -256,6 +260,10 @@ def _text(path: str) -> TextIO:
     return open(path, encoding="utf-8-sig", newline="")  # noqa: PTH123  (beside gzip.open)
 
 
+def _bytes(path: str) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")
+
+
 def _explain(path: str, layout: Layout, error: Exception) -> InputError:
     """The error as a sentence with its line, which a second reading finds."""
     try:
@@ -263,12 +271,44 @@ def _explain(path: str, layout: Layout, error: Exception) -> InputError:
             return InputError(f"{path} is empty", "give a file with lines")
         with _text(path) as file:
             mistake = _first_mistake(path, layout, file)
-    except (OSError, EOFError, UnicodeDecodeError) as wrong:
+    except UnicodeDecodeError:
+        return InputError(_undecodable(path))
+    except (OSError, EOFError) as wrong:
         return InputError(unreadable(path, wrong))
     if mistake is None:
         reason = " ".join(str(error).split())
         mistake = Mistake(f"{path} cannot be read: {reason}", "check the path and its permissions")
     return InputError(mistake)
+
+
+def _undecodable(path: str) -> Mistake:
+    """The mistake that a file, which was decoded in vain, is not UTF-8."""
+    place, byte = Place(path, 1, 1), 0
+    with _bytes(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                column = len(line[: error.start].decode()) + 1
+                place, byte = Place(path, number, column), line[error.start]
+                break
+    what = f"the file is not UTF-8: byte 0x{byte:02x} cannot be decoded"
+    return Mistake(what, "save it as UTF-8", place)
+
+
+def place_of(path: str, layout: Layout, row: int, name: str) -> Place:
+    """Where the field of a column stands in a row (from 0) of a table with a header, which was read
+    as it should be."""
+    with _text(path) as file:
+        lines = csv.reader(file, delimiter=layout.delimiter)
+        index = next(lines).index(name)
+        rows = (fields for fields in lines if fields)
+        fields = next(itertools.islice(rows, row, None))
+        return Place(path, lines.line_num, _column_of(fields, index))
+
+
+def _column_of(fields: Sequence[str], index: int) -> int:
+    return 1 + sum(len(before) + 1 for before in fields[:index])
 
 
 def _first_mistake(path: str, layout: Layout, file: TextIO) -> Mistake | None:
@@ -300,8 +340,8 @@ def _first_mistake(path: str, layout: Layout, file: TextIO) -> Mistake | None:
                 continue
             mistake = _field_mistake(text, column)
             if mistake:
-                at = 1 + sum(len(before) + 1 for before in fields[:index])
-                return Mistake(mistake.what, mistake.right, Place(path, place.line, at))
+                at = Place(path, place.line, _column_of(fields, index))
+                return Mistake(mistake.what, mistake.right, at)
     return None
 
 

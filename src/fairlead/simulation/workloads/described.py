@@ -6,33 +6,23 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
-from pathlib import Path
 
 import numpy as np
 
-from fairlead.files import ENDINGS, STANDARD_INPUT, load
+from fairlead.files import load
 from fairlead.model.errors import InputError, Mistake, Mistakes
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine
+from fairlead.model.machine import Cluster
 from fairlead.model.quantity import exact
 from fairlead.model.times import Shape, Times, read_duration, typical
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted
-from fairlead.scheduling.state.ids import Ids, Unit, most_pieces
+from fairlead.scheduling.state.ids import Ids, most_pieces
 from fairlead.scheduling.state.terms import Term, needed_by, terms_of
+from fairlead.simulation.traces import on_cluster
 from fairlead.simulation.traces.build import bits
 from fairlead.simulation.traces.options import SECOND, Option, Settings, settings
-from fairlead.simulation.workload import (
-    Bools,
-    Floats,
-    Ints,
-    JobBatch,
-    Resource,
-    Words,
-    Workload,
-    always_there,
-)
+from fairlead.simulation.workload import Bools, Floats, Ints, JobBatch, Resource, Words, Workload
 from fairlead.simulation.workloads.draws import LONGEST, Stream, microseconds, numbers
 
 BATCH = 4096
@@ -54,15 +44,7 @@ OPTIONS = (
 
 def is_described(words: Sequence[str]) -> bool:
     """Whether these are files in which people describe machines and jobs, or folders of them."""
-    return all(_is_described(word) for word in words)
-
-
-def _is_described(word: str) -> bool:
-    path = Path(word)
-    if path.is_dir():
-        names = [each.name for each in path.iterdir() if not each.name.startswith(".")]
-        return "trace.json" not in names and any(name.endswith(ENDINGS) for name in names)
-    return word == STANDARD_INPUT or (word.endswith(ENDINGS) and path.name != "trace.json")
+    return all(map(on_cluster.is_described, words))
 
 
 def read_described(words: Sequence[str], given: Mapping[str, str], seed: int) -> Workload:
@@ -109,38 +91,13 @@ def _mistakes(cluster: Cluster, jobs: Sequence[Job], given: Mapping[str, str]) -
                 " --set duration=10m for all that have none",
                 about=about,
             )
-    ids = Ids(units_of(cluster, jobs))
+    ids = Ids(on_cluster.units_of(cluster, jobs))
     found = Mistakes()
     for machine in cluster.machines:
-        found.attempt((), ids.capacity, _only(machine, ids.units), most_pieces(ids.units))
+        found.attempt((), ids.capacity, on_cluster.only(machine, ids.units), most_pieces(ids.units))
     for job in jobs:
         found.attempt((), ids.demand, job)
     yield from found
-
-
-def units_of(cluster: Cluster, jobs: Sequence[Job]) -> tuple[Unit, ...]:
-    """The resources that jobs ask for, each in the largest unit in which all amounts are whole.
-    What no job asks for is in nobody's way."""
-    asked = dict.fromkeys(name for job in jobs for name in job.demand)
-    asked |= dict.fromkeys(name for tenant in cluster.tenants for name in tenant.limit)
-    found = []
-    for name in asked:
-        device = name in cluster.devices
-        amounts = [
-            *(machine.capacity[name] for machine in cluster.machines if name in machine.capacity),
-            *(job.demand[name] for job in jobs if name in job.demand),
-            *(tenant.limit[name] for tenant in cluster.tenants if name in tenant.limit),
-            *([Fraction(1)] if device else []),
-        ]
-        unit = reduce(_common, (amount for amount in amounts if amount), Fraction(0)) or Fraction(1)
-        found.append(Unit(name, unit, int(1 / unit) if device else 0))
-    return tuple(found)
-
-
-def _common(one: Fraction, other: Fraction) -> Fraction:
-    """The largest number of which both are whole multiples."""
-    denominator = math.lcm(one.denominator, other.denominator)
-    return Fraction(math.gcd(int(one * denominator), int(other * denominator)), denominator)
 
 
 def described(
@@ -160,7 +117,7 @@ def described(
     `told`: how long the scheduler expects the tasks of each job to take; if nothing is said, as
     long as the job says. `lasted`: for each job the times of its tasks (microseconds), where they
     are known and not to be drawn. Raises InputError."""
-    units = units_of(cluster, jobs)
+    units = on_cluster.units_of(cluster, jobs)
     ids = Ids(units)
     terms = tuple(dict.fromkeys(t for job in jobs for t in (*needed_by(job), *_liked(job))))
     expected = told or [typical(job.duration) for job in jobs]
@@ -181,17 +138,10 @@ def described(
         expected=np.array([_microseconds(each) for each in expected], np.int64),
         lasted=lasted,
     )
-    capacity = [
-        ids.capacity(_only(machine, units), most_pieces(units)) for machine in cluster.machines
-    ]
     return Workload(
         name=name,
         resources=tuple(Resource(unit.name, unit.unit, unit.piece) for unit in units),
-        machines=always_there(
-            tuple(machine.name for machine in cluster.machines),
-            tuple(machine.labels for machine in cluster.machines),
-            np.array(capacity, np.int64),
-        ),
+        machines=on_cluster.machine_table(cluster, units),
         tenants=tuple(cluster.tenants),
         terms=terms,
         batches=lambda: _batches(kinds, seed),
@@ -344,13 +294,6 @@ def _name(job: Job, number: int) -> str:
 def _liked(job: Job) -> tuple[Term, ...]:
     """The terms that it prefers."""
     return terms_of(job.prefer, None, ())
-
-
-def _only(machine: Machine, units: Sequence[Unit]) -> Machine:
-    """The machine with what is counted."""
-    counted = {unit.name for unit in units}
-    capacity = {name: amount for name, amount in machine.capacity.items() if name in counted}
-    return Machine(machine.name, capacity, machine.labels)
 
 
 def _microseconds(seconds: Fraction | None) -> int:
