@@ -217,6 +217,11 @@ def test_a_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> Non
     file.write_bytes(HEADER.encode() + b"0,1,1\n0,\xe9,1\n")
     with pytest.raises(InputError, match=r"jobs.csv:3:3: the file is not UTF-8: byte 0xe9 cannot"):
         load([file])
+    file.write_bytes(HEADER.strip().encode() + b",priorit\xe9\n0,1,1,1\n")
+    assert load([file]).jobs == 1  # what is not read may be anything
+    file.write_bytes(file.read_bytes().replace(b"0,1,1", b"0,1,x"))
+    with pytest.raises(InputError, match=r"jobs.csv:2:5: cpu: "):
+        load([file])
 
 
 def test_mistakes_against_the_cluster_are_told_with_their_place(tmp_path: Path) -> None:

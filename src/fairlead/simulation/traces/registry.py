@@ -21,6 +21,7 @@ from fairlead.simulation.traces.public import (
     google2019,
     machine_lists,
     philly,
+    swf,
     swim,
 )
 from fairlead.simulation.traces.tables import first_line
@@ -34,13 +35,14 @@ PUBLIC: tuple[Format, ...] = (
     machine_lists.ALIBABA_2026,
     philly.FORMAT,
     swim.FORMAT,
+    swf.FORMAT,
     job_table.FORMAT,  # the last, for its columns may have any others beside them
 )
 
 OWN = "fairlead"
 """The name of the project's own format, which is a directory with a trace.json."""
 
-_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".swf", ".swf.gz")
 
 
 def format_names() -> tuple[str, ...]:

@@ -247,17 +247,24 @@ def first_line(path: str) -> str:
     try:
         with _bytes(path) as file:
             line = file.readline(1 << 16)
-        return line.decode("utf-8-sig").partition("\r")[0].rstrip("\n")
+        return line.decode("utf-8-sig", "replace").partition("\r")[0].rstrip("\n")
     except (OSError, EOFError) as error:
         raise InputError(unreadable(path, error)) from error
-    except UnicodeDecodeError:
-        return ""
 
 
-def _text(path: str) -> TextIO:
+def numbered(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers, for what is no table. Raises InputError."""
+    try:
+        with _bytes(path) as file:
+            yield from enumerate(file, 1)
+    except (OSError, EOFError) as error:
+        raise InputError(unreadable(path, error)) from error
+
+
+def _text(path: str, errors: str = "strict") -> TextIO:
     if path.endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return open(path, encoding="utf-8-sig", newline="")  # noqa: PTH123  (beside gzip.open)
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors=errors, newline="")
+    return open(path, encoding="utf-8-sig", errors=errors, newline="")  # noqa: PTH123  (beside gzip.open)
 
 
 def _bytes(path: str) -> gzip.GzipFile | BufferedReader:
@@ -298,8 +305,8 @@ def _undecodable(path: str) -> Mistake:
 
 def place_of(path: str, layout: Layout, row: int, name: str) -> Place:
     """Where the field of a column stands in a row (from 0) of a table with a header, which was read
-    as it should be."""
-    with _text(path) as file:
+    as it should be. What is not read of it need not be UTF-8."""
+    with _text(path, "replace") as file:
         lines = csv.reader(file, delimiter=layout.delimiter)
         index = next(lines).index(name)
         rows = (fields for fields in lines if fields)
