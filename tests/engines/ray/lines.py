@@ -15,14 +15,16 @@ LONG = 120.0
 """Seconds until a test gives up."""
 
 
-def line(secret: bytes, side: bytes = WORKER) -> tuple[LauncherEnd, list[FarEnd | OSError]]:
+def line(
+    secret: bytes, side: bytes = WORKER, patience: float | None = None
+) -> tuple[LauncherEnd, list[FarEnd | OSError]]:
     """The launcher's end of a line with a worker, or a driver, that believes in that secret, and
-    the other end, or why there is none."""
+    the other end, or why there is none. `patience`: the other end's."""
     found: list[FarEnd | OSError] = []
 
     def worker(port: int) -> None:
         try:
-            found.append(FarEnd(side, "127.0.0.1", port, secret))
+            found.append(FarEnd(side, "127.0.0.1", port, secret, patience))
         except OSError as error:
             found.append(error)
 

@@ -175,7 +175,7 @@ def test_what_a_launcher_does_not_take_is_heard_of_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transport, "LOOK", 10 * LONG)
-    end, (driver,) = line(SECRETS[DRIVER], DRIVER)
+    end, (driver,) = line(SECRETS[DRIVER], DRIVER, 0.5)
     assert isinstance(driver, FarEnd)
     by_line, listener = LineTransport(driver, 1, LONG), Listening()
     by_line.subscribe(1, 0, listener)
