@@ -189,9 +189,8 @@ class _Kept(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
 def _by_name(codegen: Any) -> Any:
     """What is linked into code that is not ours and calls a kernel: nothing but a sign for Numba
     not to keep it, since it holds names that another process may not have."""
-    module = ll.parse_assembly(str(codegen._create_empty_module("by_name")))  # noqa: SLF001
-    ll.link_modules(module, ll.parse_assembly("@numba.dynamic.globals.called = global i8 0"))
-    return module
+    empty = codegen._create_empty_module("by_name")  # noqa: SLF001  Numba does so
+    return ll.parse_assembly(f"{empty}\n@numba.dynamic.globals.called = global i8 0")
 
 
 def _load_kept() -> None:

@@ -77,10 +77,17 @@ def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @contextmanager
 def running(stage: Stage) -> Iterator[tuple[Runner, Mailbox[Driven], list[str]]]:
-    """The stage's service in its thread, and what it says of requests at which it failed."""
+    """The stage's service in its thread, and what it says of that at which it failed."""
     door: Mailbox[Driven] = Mailbox()
     said: list[str] = []
-    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now, failed=said.append)
+    runner = Runner(
+        stage.service,
+        door,
+        poll=0.005,
+        clock=lambda: stage.now,
+        fault=said.append,
+        failed=said.append,
+    )
     runner.start()
     try:
         yield runner, door, said

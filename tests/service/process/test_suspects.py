@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Report
@@ -13,16 +10,14 @@ from fairlead.service.loop import intake
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.suspects import MOST, PAUSE, Suspects
-from fairlead.service.mailbox import Mailbox
-from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import Done, Refused, SubmitJobs, Wrong
 from tests.cli.live.place import until
 from tests.engines.fake import Call
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import same
-from tests.service.process.test_blame import POISON, Planted, submits
-from tests.service.process.test_runner import LONG, asked
+from tests.service.process.test_blame import POISON, Planted, running, submits
+from tests.service.process.test_runner import asked
 
 
 class Mistaken:
@@ -41,19 +36,6 @@ class Mistaken:
             self.failures += 1
             raise ZeroDivisionError("a secret of the job")
         return found
-
-
-@contextmanager
-def running(stage: Stage) -> Iterator[tuple[Runner, Mailbox[Driven], list[str]]]:
-    """The stage's service in its thread, and what it says of the engine."""
-    door: Mailbox[Driven] = Mailbox()
-    said: list[str] = []
-    runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now, fault=said.append)
-    runner.start()
-    try:
-        yield runner, door, said
-    finally:
-        assert runner.stop(LONG)
 
 
 @pytest.mark.parametrize("at_once", [True, False])

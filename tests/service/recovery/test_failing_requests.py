@@ -17,7 +17,6 @@ from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Wrong
 from tests.cli.live.place import until
 from tests.engines.world import Fate
-from tests.service.conftest import Databases
 from tests.service.failovers import Way
 from tests.service.loop.stage import ADMIN, SECOND
 from tests.service.process.test_blame import Planted, all_asked, submits
@@ -40,14 +39,6 @@ class AtThatMoment(Planted):
 @pytest.fixture(params=["apply", "decide"])
 def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AtThatMoment:
     return AtThatMoment(monkeypatch, request.param)
-
-
-@pytest.fixture
-def database(postgres: Databases) -> Iterator[str]:
-    """An empty database."""
-    url = postgres()
-    yield url
-    postgres.leave(url)
 
 
 @pytest.fixture

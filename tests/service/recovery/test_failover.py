@@ -43,20 +43,11 @@ from tests.cli.live.place import (
     start,
     until,
 )
-from tests.service.conftest import Databases
 from tests.service.failovers import Way
 from tests.surroundings import NOBODY
 from tests.zygote.forked import Forked
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def database(postgres: Databases) -> Iterator[str]:
-    """An empty database."""
-    url = postgres()
-    yield url
-    postgres.leave(url)
 
 
 @pytest.mark.deep

@@ -35,7 +35,6 @@ from fairlead.service.settings import Settings
 from tests.cli.live.place import until
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fate
-from tests.service.conftest import Databases
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
 
@@ -121,14 +120,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path
         yield tmp_path / "journal.db"
     else:
         yield request.getfixturevalue("database")
-
-
-@pytest.fixture
-def database(postgres: Databases) -> Iterator[str]:
-    """An empty database."""
-    url = postgres()
-    yield url
-    postgres.leave(url)
 
 
 @pytest.fixture

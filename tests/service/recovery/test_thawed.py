@@ -4,7 +4,6 @@ on a real database: what reaches them meanwhile, and what they say and do once i
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,9 @@ from fairlead.service.journal.leases import RUN_OUT
 from fairlead.service.journal.places import open_reader
 from fairlead.wire.kinds import JobState
 from tests.cli.live.place import CLUSTER, PATIENCE, serving, until
-from tests.service.conftest import Databases
 from tests.service.failovers import Way
 from tests.service.recovery.test_failover import follows, get, leads
 from tests.surroundings import NOBODY
-
-
-@pytest.fixture
-def database(postgres: Databases) -> Iterator[str]:
-    """An empty database."""
-    url = postgres()
-    yield url
-    postgres.leave(url)
 
 
 @pytest.fixture

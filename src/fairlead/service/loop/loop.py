@@ -107,9 +107,8 @@ class Service:
             self.snapshots.on_keep = self.shortening
         self._readers: Readers = NoReaders()
         self._large = LARGE
-        self._owns = self._begun = self._first = self._within = (
-            False  # `_within` a step, or it failed there
-        )
+        self._owns = self._begun = self._first = False
+        self._within = False  # a step, or it failed there
         self._doubt = ""  # why it cannot be known that this leads
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._made_of: EngineNews | None = None  # what a step is made of, or failed while it was
