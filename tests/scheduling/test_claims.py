@@ -12,7 +12,14 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TenantChanged, TimePassed
+from fairlead.scheduling.events import (
+    Event,
+    JobSubmitted,
+    MachineChanged,
+    MachineJoined,
+    TenantChanged,
+    TimePassed,
+)
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.loop import run
@@ -131,6 +138,22 @@ def test_of_like_tenants_with_like_gangs_none_has_all_machines_reserved() -> Non
     found = held(8, 8, told, dict.fromkeys(names, 15 * MINUTE), hours=6)
     assert min(found.values()) > 9
     assert sum(found.values()) > 48
+
+
+@pytest.mark.parametrize("cpus", [4, 2])
+def test_a_place_is_the_tenants_also_where_no_machine_is_so_large_any_more(cpus: int) -> None:
+    core = Core([Unit("cpu"), Unit("memory")], options=Options(reserve_after=MINUTE), checked=True)
+    for name in ("a", "b"):
+        core.apply(TenantChanged(0, Tenant(name)))
+    core.apply(MachineJoined(0, Machine("m", {"cpu": 4, "memory": 4})))
+    running = Job("running", {"cpu": 3, "memory": 1}, tenant="a", tasks=1)
+    core.handle(JobSubmitted(0, running))
+    core.handle(MachineChanged(1, Machine("m", {"cpu": cpus, "memory": 4})))
+    core.handle(JobSubmitted(2, Job("next", {"cpu": 2}, tenant="a", tasks=1)))
+    core.handle(JobSubmitted(3, Job("whole", {"memory": 4}, tenant="b", tasks=1)))
+    core.handle(TimePassed(2 * MINUTE))
+    assert core.why("running").running == 1
+    assert core.state.header[0]["reservations"] == (0 if cpus < 3 else 1)
 
 
 @pytest.mark.parametrize("tenants", [1, 5, 80])

@@ -54,8 +54,13 @@ def _place_of(s: Handle, j: int, size: int) -> int:
 
 @inner
 def _find_kinds(s: Handle) -> Ints:
-    """Of each kind the active job that is first, of tenants that hold something."""
+    """Of each kind the active job that is first, of tenants that have a task. What those hold may
+    count as nothing of a share: where no machine is as large any more as it was when they came."""
     w = s.header[0]
+    has = np.zeros(w.tenants, np.bool_)
+    for j in range(w.jobs):
+        if s.job[j].used and s.job[j].held > 0:
+            has[s.job[j].tenant] = True
     size = 2
     while size < 2 * w.active:
         size *= 2
@@ -64,7 +69,7 @@ def _find_kinds(s: Handle) -> Ints:
     count = 0
     for j in range(w.jobs):
         job = s.job[j]
-        if not job.used or not job.active or s.tenant[job.tenant].held == 0:
+        if not job.used or not job.active or not has[job.tenant]:
             continue
         if s.tenant[job.tenant].jobs > 1:
             i = _place_of(s, j, size)
