@@ -354,10 +354,11 @@ def others(
     order: Mapping[int, float],
     then: Mapping[int, float] | None,
 ) -> bool:
-    """Has nobody of a higher level a task on the machine that is too small to make room alone? What
-    a tenant has there is its own to start again, by the first of its jobs that `takes` it, or is,
-    of a single task, the job's own, or makes room for that. `then`: the levels at which all would
-    be with what the job starts together, where that is asked."""
+    """Do the tasks on the machine that are of a higher level, and too small to make room alone,
+    make none together? What a tenant has there is its own to start again, by the first of its jobs
+    that `takes` it, or is, of a single task, the job's own, or makes room for that. `then`: the
+    levels at which all would be with what the job starts together, where that is asked. To an older
+    version one such task was enough."""
     single = needed(job) == 1
 
     def starts_again(other: PlainJob) -> bool:
@@ -385,7 +386,14 @@ def others(
     jobs_there = [world.jobs[task.job] for task in there]
     if not there:
         return single
-    return all(starts_again(other) or (single and makes_room(other)) for other in jobs_there)
+    give = [o for o in jobs_there if not starts_again(o) and not (single and makes_room(o))]
+    if not give or world.hold_for is None:
+        return not give
+    free = room(world, machine).free
+    return any(
+        need > 0 and sum(other.demand[r] for other in give) + max(free[r], 0) < need
+        for r, need in enumerate(job.demand)
+    )
 
 
 def takes(world: World, taker: PlainJob, machine: PlainMachine, other: PlainJob) -> bool:

@@ -156,6 +156,38 @@ def test_a_place_is_the_tenants_also_where_no_machine_is_so_large_any_more(cpus:
     assert core.state.header[0]["reservations"] == (0 if cpus < 3 else 1)
 
 
+@pytest.mark.parametrize(("size", "tasks", "reserved"), [("1/10", 1, 0), ("1", 4, 1)])
+def test_machines_are_reserved_where_those_who_have_more_make_all_the_room(
+    size: str, tasks: int, reserved: int
+) -> None:
+    """Nothing waits of who has the rest of the machine: a crumb does not open it."""
+    core = Core([Unit("cpu", Fraction(1, 10))], options=Options(reserve_after=MINUTE), checked=True)
+    for name in ("less", "whole", "rest"):
+        core.apply(TenantChanged(0, Tenant(name)))
+    for name in ("m0", "m1"):
+        core.apply(MachineJoined(0, Machine(name, {"cpu": 4})))
+    rest = Job("rest", {"cpu": size}, tenant="rest", tasks=tasks, machines=["m1"])
+    core.handle(JobSubmitted(0, rest))
+    core.handle(JobSubmitted(0, Job("whole", {"cpu": 4}, tenant="whole")))
+    less = Job("less", {"cpu": Fraction(3, 10)}, tenant="less", machines=["m1"])
+    core.handle(JobSubmitted(0, less))
+    core.handle(TimePassed(2 * MINUTE))
+    assert core.why("whole").running == 1
+    assert core.state.header[0]["reservations"] == reserved
+
+
+def test_a_crumb_on_each_machine_is_no_way_to_machines_of_who_has_less() -> None:
+    told: list[Event] = [
+        JobSubmitted(0, Job("crumb", {"cpu": 1}, tenant="crumb", tasks=4, spread=True))
+    ]
+    told += [*stream("a", 1, 5 * SECOND, 4 * HOUR), *stream("b", 1, 5 * SECOND, 4 * HOUR)]
+    told += stream("large", 15, 5 * MINUTE, 4 * HOUR)
+    means = {"crumb": 1000 * HOUR, "a": 5 * MINUTE, "b": 5 * MINUTE, "large": 20 * MINUTE}
+    found = held(4, 16, told, means)
+    assert min(found["a"], found["b"]) > 18
+    assert sum(found.values()) > 55
+
+
 @pytest.mark.parametrize("tenants", [1, 5, 80])
 def test_jobs_that_can_never_start_do_not_keep_others_from_reservations(tenants: int) -> None:
     core = Core(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -18,7 +19,9 @@ from fairlead.scheduling.events import (
     JobCancelled,
     JobSubmitted,
     MachineJoined,
+    TaskFinished,
     TenantChanged,
+    TimePassed,
 )
 from fairlead.scheduling.kernels.change.leases import REMEMBERS, RESTS
 from fairlead.scheduling.options import TIMES, Options
@@ -26,7 +29,7 @@ from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
 from tests.reference import online, online_apply, online_line
 from tests.scheduling.agreement import failure
-from tests.scheduling.draw import draw
+from tests.scheduling.draw import Case, draw
 from tests.scheduling.loop import Seen, run
 from tests.scheduling.test_dump import without
 
@@ -36,15 +39,15 @@ HOUR = 60 * MINUTE
 CPUS = 16
 TENANTS = ("a", "b", "c", "d")
 FOUND_OUT = {
-    "lapse": 9,
+    "lapse": 13,
     "end_lease": 0,
-    "extend_lease": 9,
-    "pass_on": 862,
+    "extend_lease": 11,
     "_age": 33,
-    "_are_twins": 862,
     "takes": 5,
 }
 """Seeds of sequences that need these of the reference."""
+TWINS = ("pass_on", "_are_twins")
+"""These are needed where a reservation is passed on, which is seldom drawn."""
 WITHOUT: dict[str, Callable[..., object]] = {
     "_age": lambda *_: 0,
     "_are_twins": lambda _, one, other: one.seq == other.seq,
@@ -282,11 +285,30 @@ def test_what_an_older_version_left_goes_on_without_an_end() -> None:
     again.check()
 
 
-@pytest.mark.parametrize("name", sorted(FOUND_OUT))
+def passed_on() -> Case:
+    """A sequence in which the job for which a machine is reserved starts on another one."""
+    two = {"cpu": 2, "memory": 2}
+    ones = Job("ones", {"cpu": 1, "memory": 1}, tasks=4)
+    twins = [Job(f"b{i}", two, tenant="b", tasks=1) for i in range(3)]
+    instants: tuple[tuple[Event, ...], ...] = (
+        (TenantChanged(0, Tenant("b")), *(MachineJoined(0, Machine(m, two)) for m in ("m0", "m1"))),
+        (JobSubmitted(0, ones),),
+        tuple(JobSubmitted(SECOND, twin) for twin in twins),
+        (TimePassed(3 * SECOND),),
+        (MachineJoined(4 * SECOND, Machine("m2", two)),),
+        # Whoever comes now may not have what is still reserved.
+        (JobSubmitted(4 * SECOND, replace(ones, name="late")),),
+        (TaskFinished(4 * SECOND, "ones", 0),),
+        (TaskFinished(4 * SECOND, "ones", 2),),
+    )
+    return Case(0, "drf", "best-fit", SECOND, 10 * SECOND, filling=True, instants=instants)
+
+
+@pytest.mark.parametrize("name", sorted((*FOUND_OUT, *TWINS)))
 def test_a_reference_without_leases_is_found_out(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = draw(FOUND_OUT[name])
+    case = passed_on() if name in TWINS else draw(FOUND_OUT[name])
     assert failure(case) is None
     without = WITHOUT.get(name, lambda *_, **_named: None)
     for place in (online, online_apply, online_line):

@@ -2,11 +2,15 @@
 
 What a task has belongs to its tenant, not to its job, which may have been its only task: the next
 job of the tenant that fits takes the place (`takers`). Where that one has no more than who wants
-machines reserved, the machine is left to it (see
-docs/decisions/0327-places-are-the-tenants.md and 0328-whoever-fits-takes-the-place.md).
+machines reserved, the place is left to it (see
+docs/decisions/0327-places-are-the-tenants.md and 0328-whoever-fits-takes-the-place.md), and so is
+the machine where the other places do not make room for a task (see
+docs/decisions/0340-who-has-less-gives-nothing.md).
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from fairlead.compiling import inner
 from fairlead.scheduling.kernels.change.awaited import makes_room
@@ -63,18 +67,30 @@ def _starts_again(s: Handle, k: int, j: int, more: int, then: float) -> bool:
 
 
 @inner
+def _make_room(s: Handle, j: int, m: int, gives: Ints) -> bool:
+    """Do these amounts, which tasks on the machine hold, make room for a task of the job there? Of
+    devices they are counted together, whichever piece they are of."""
+    enough = True
+    for r in range(len(gives)):
+        need = s.demand[j, r]
+        enough &= need == 0 or gives[r] + max(s.free[m, r], int64(0)) >= need
+    return enough
+
+
+@inner
 def is_left_out(
     s: Handle, takers: Ints, j: int, m: int, wanted: int, more: int, then: float
 ) -> bool:
-    """Is the machine left out when machines are reserved for the job, as no task there keeps it out
-    that is of somebody who has more, and too small to make room alone? For a job of single tasks
-    its own make room for the next; a gang's do only together. `wanted`: so many tasks start
-    together; `more`: so many its tenant would hold besides, with those for which machines are
-    reserved; `then`: as of `_starts_again`."""
-    machine = s.machine[m]
+    """Is the machine left out when machines are reserved for the job, as those tasks there do not
+    make room for one of it that keep it out, are of somebody who has more, and are too small to
+    make room alone? For a job of single tasks its own make room for the next; a gang's do only
+    together. `wanted`: so many tasks start together; `more`: so many its tenant would hold besides,
+    with those for which machines are reserved; `then`: as of `_starts_again`."""
+    w, machine = s.header[0], s.machine[m]
     only = wanted == 1 and own_tasks(s, j, m) == machine.tasks
-    if only or not s.header[0].filling:
+    if only or not w.filling:
         return only
+    gives = np.zeros(s.demand.shape[1], np.int64)
     t = int64(machine.first)
     while t >= 0:
         k = int64(s.task[t].job)
@@ -86,6 +102,10 @@ def is_left_out(
         else:
             again = taker >= 0 and _starts_again(s, taker, j, more, then)
         if not again and (wanted > 1 or not makes_room(s, j, m, k)):
-            return False
+            for r in range(len(gives)):
+                gives[r] += s.demand[k, r]
+            # To a core of an older version one such task was enough.
+            if w.reserve_for == NEVER or _make_room(s, j, m, gives):
+                return False
         t = int64(s.task[t].machine_next)
     return bool(machine.tasks > 0)
