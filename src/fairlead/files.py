@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,6 +35,9 @@ NEAR = 0.7
 
 PART = 2**20
 """Bytes that are read at once."""
+
+_held: dict[str, bytes] = {}
+"""What was read ahead of files that can be read only once."""
 
 
 def load(
@@ -65,7 +68,7 @@ def texts(
             seen.add(file)
             text = mistakes.attempt((), text_of, file, on_wait)
             if text is not None:
-                found.append((_called(file), text))
+                found.append((called(file), text))
     if not seen and not mistakes:
         mistakes.append(Mistake("no file is given", "give a file, a directory, or - for stdin"))
     mistakes.report()
@@ -96,8 +99,34 @@ def _is_input(directory: str, name: str) -> bool:
     )
 
 
-def _called(file: str) -> str:
+def called(file: str) -> str:
+    """How messages call the file."""
     return "<stdin>" if file == STANDARD_INPUT else file
+
+
+@contextmanager
+def holding(files: Iterable[str]) -> Iterator[None]:
+    """Reads the standard input and pipes among the files now, for those who read them more than
+    once: until the end, each finds there what they held. Raises InputError."""
+    before = dict(_held)
+    try:
+        for file in files:
+            if file not in _held and (file == STANDARD_INPUT or Path(file).is_fifo()):
+                _held[file] = _whole(file)
+        yield
+    finally:
+        hold(before)
+
+
+def held(*files: str) -> dict[str, bytes]:
+    """What is held of these files."""
+    return {file: _held[file] for file in files if file in _held}
+
+
+def hold(contents: Mapping[str, bytes]) -> None:
+    """Holds this and nothing else, which another process has read."""
+    _held.clear()
+    _held.update(contents)
 
 
 def unreadable(file: str, error: Exception) -> Mistake:
@@ -110,9 +139,7 @@ def unreadable(file: str, error: Exception) -> Mistake:
     if isinstance(error, IsADirectoryError):
         return Mistake(f"{file} is a folder, and a file is needed", "name the file")
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    return Mistake(
-        f"{_called(file)} cannot be read: {reason}", "check the path and its permissions"
-    )
+    return Mistake(f"{called(file)} cannot be read: {reason}", "check the path and its permissions")
 
 
 def _nearest(file: str) -> str:
@@ -142,6 +169,8 @@ def _near(name: str, names: Sequence[str]) -> str:
 def _bytes(file: str, on_wait: Remark) -> bytes:
     """The file's bytes, or one more than there may be. A named pipe has some once somebody writes
     to it, for which programs wait; who forgot that one is to write is told."""
+    if file in _held:
+        return _held[file]
     if file == STANDARD_INPUT:
         return _read(sys.stdin.fileno())
     if not Path(file).is_fifo():
@@ -200,17 +229,23 @@ def _signals() -> Iterator[int]:
         os.close(tells)
 
 
-def text_of(file: str, on_wait: Remark = lambda _: None) -> str:
-    """The text of a file, or of the standard input; `on_wait` as in `texts`. Raises InputError."""
+def _whole(file: str, on_wait: Remark = lambda _: None) -> bytes:
+    """All bytes of a file. Raises InputError."""
     try:
         raw = _bytes(file, on_wait)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise InputError(unreadable(file, error)) from error
     if len(raw) > LARGEST:
         raise InputError(
-            f"{_called(file)} has more than {LARGEST >> 20} MiB, which is the most that is read",
+            f"{called(file)} has more than {LARGEST >> 20} MiB, which is the most that is read",
             "check its name, or part it into several",
         )
+    return raw
+
+
+def text_of(file: str, on_wait: Remark = lambda _: None) -> str:
+    """The text of a file, or of the standard input; `on_wait` as in `texts`. Raises InputError."""
+    raw = _whole(file, on_wait)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -221,6 +256,6 @@ def text_of(file: str, on_wait: Remark = lambda _: None) -> str:
             Mistake(
                 f"the file is not UTF-8: byte 0x{raw[error.start]:02x} cannot be decoded",
                 "save it as UTF-8",
-                Place(_called(file), line, column),
+                Place(called(file), line, column),
             )
         ) from error

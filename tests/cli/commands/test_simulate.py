@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet
@@ -302,4 +305,86 @@ def test_a_table_that_cannot_be_run_is_refused(
     told = refused(capsys, str(cluster), str(table))
     assert told == (
         f'error: {table}:3:3: user: there is no tenant "vison"; did you mean "vision"?\n'
+    )
+
+
+def test_what_comes_by_the_standard_input_is_read_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("c.yaml", CLUSTER), ("jobs.csv", TABLE)):
+        (tmp_path / name).write_text(text)
+    cluster, table = str(tmp_path / "c.yaml"), str(tmp_path / "jobs.csv")
+    both = ["--policies", "tsf,fifo"]
+    there = without_seconds(runs(capsys, cluster, table, *both))
+
+    def piped(content: str | bytes, *words: str) -> Runs:
+        reading, writing = os.pipe()
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(content if isinstance(content, bytes) else content.encode())
+        with os.fdopen(reading) as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            return without_seconds(runs(capsys, *words, *both))
+
+    out = ["--out", str(tmp_path / "out")]
+    assert piped(gzip.compress(TABLE.encode()), cluster, "-", "--workers", "2", *out) == there
+    assert piped(CLUSTER, "-", table) == there
+    assert piped(CLUSTER, table, "--machines", "-") == there
+    assert piped(CLUSTER + SAME, "-") == there
+    with (tmp_path / "c.yaml").open() as stream:  # something else than before
+        monkeypatch.setattr("sys.stdin", stream)
+        assert "other settings" in refused(capsys, table, "-", *both, *out)
+
+
+def test_a_table_that_comes_by_a_pipe_is_read_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, pipe = tmp_path / "c.yaml", tmp_path / "jobs"
+    cluster.write_text(CLUSTER)
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as others:
+        writing = others.submit(pipe.write_text, TABLE.replace("90.5", "9o.5"))
+        told = refused(capsys, str(cluster), str(pipe))
+        writing.result()
+    assert told.startswith(f'error: {pipe}:3:30: duration: "9o.5" is not a duration')
+
+
+def test_mistakes_in_the_standard_input_have_their_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, said = tmp_path / "c.yaml", tmp_path / "said"
+    cluster.write_text(CLUSTER)
+    for text, told in (
+        (TABLE.replace("90.5", "9o.5"), '<stdin>:3:30: duration: "9o.5" is not a duration'),
+        (TABLE.replace("duration", "took"), "<stdin>:1:1: the column duration is missing"),
+        ("a|b\n1|2\n", '<stdin>:1:1: "a|b" begins no table'),
+    ):
+        said.write_text(text)
+        with said.open() as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            assert refused(capsys, str(cluster), "-").startswith(f"error: {told}")
+
+
+def test_jobs_that_can_never_run_are_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, table = tmp_path / "c.yaml", tmp_path / "jobs.csv"
+    cluster.write_text(CLUSTER.replace("96GiB}}", "96GiB}, labels: {zone: east}}"))
+    rows = ["0,60,11,3,1,", "0,60,3,7,7,", "0,60,3,6,6,", "0,60,1,5,1,zone = west", "0,60,10,5,1,"]
+    table.write_text("\n".join(["submit,duration,cpu,tasks,gang,where", *rows]) + "\n")
+    said = run(capsys, "simulate", str(cluster), str(table))
+    assert "3 jobs with 15 tasks can never run: more than empty machines hold" in said
+    table.write_text("\n".join(["submit,duration,cpu,tasks,gang,where", rows[2], rows[4]]) + "\n")
+    assert "can never run" not in run(capsys, "simulate", str(cluster), str(table))
+
+
+def test_a_log_of_which_no_job_is_left_says_why(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, log = tmp_path / "c.yaml", tmp_path / "log.swf"
+    cluster.write_text(CLUSTER.partition("tenants")[0])
+    log.write_text(f"; MaxProcs: 4\n1 0 -1 60 1 -1 -1 -1 -1 -1 -1{7 * ' -1'}\n")
+    told = refused(capsys, str(cluster), str(log), "--set", "jobs=completed")
+    assert told == (
+        f"error: {cluster} {log}: no job of it is left (left out: 1 line of a job that did not"
+        " complete (jobs=completed)); choose other jobs: `fairlead trace info` lists the options\n"
     )

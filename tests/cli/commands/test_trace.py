@@ -129,7 +129,7 @@ def test_machines_of_another_trace_are_taken(
         (["info", "pods.csv", "--set", "seed"], "--set seed is no assignment"),
         (["info", "pods.csv", "--set", "seed=1", "--set", "seed=2"], "--set seed is given twice"),
         (["info", "pods.csv", "--set", "sed=1"], "has no option 'sed'; did you mean 'seed'?"),
-        (["info", "pods.csv", "--format", "swim"], "pods.csv is no table of swim"),
+        (["info", "pods.csv", "--format", "swim"], 'gpu_spec,qos,..." begins no table of swim'),
         (["info", "pods.csv", "--format", "xml"], "there is no format 'xml'"),
         (["info", "nodes.csv", "pods.csv", "nodes.csv"], "nodes.csv is given twice"),
         (["convert", "pods.csv"], "needs --out"),

@@ -30,6 +30,13 @@ nightly,ops,2026-01-05T10:00:00+01:00,600,8,16GiB,,30,,,batch
 sweep,,2026-01-05T08:05:00Z,15m,500m,512MiB,0,,,,batch
 """
 
+HEADER = "submit,duration,cpu\n"
+
+MANY = (
+    ":2:1: the line has 4 fields, not 3; write one field for each column, and one that holds a"
+    " comma in quotes"
+)
+
 CLUSTER = """\
 machines:
   - {name: "c[1-2]", capacity: {cpu: 10, memory: 96GiB}}
@@ -151,6 +158,62 @@ def test_tables_with_tabs_and_compressed_ones_are_read(tmp_path: Path) -> None:
         load([packed])
 
 
+def test_what_spreadsheets_and_other_programs_write_is_read(tmp_path: Path) -> None:
+    table = saved(tmp_path, TABLE.replace(',"gpu-model in (a100, t4)"', ","))
+    jobs = jobs_of(load([table]))
+    spreadsheet = f"\ufeff{table.read_text().replace(',', ';')}".replace("\n", "\r\n")
+    assert jobs_of(load([saved(tmp_path, spreadsheet, "semicolons.csv")])) == jobs
+    clocks = table.read_text().replace("2h", "02:00:00").replace("90.25", "0 days 00:01:30.25")
+    assert jobs_of(load([saved(tmp_path, clocks.replace("600,8", "0-00:10:00,8"))])) == jobs
+    long = saved(tmp_path, HEADER + "0,2-26:00:01,1\n0,1 day 00:00:00.0000019,1\n")
+    assert only(load([long])).durations.tolist() == [(74 * 3600 + 1) * S, 86400 * S + 1]
+
+
+def test_rows_in_which_nothing_stands_are_left_out_and_counted(tmp_path: Path) -> None:
+    workload = load([saved(tmp_path, HEADER + ",,\n5,1,1\n,,\n,,\n7,1,2\n,,\n")])
+    assert only(workload).submit.tolist() == [0, 2 * S]
+    assert "left out: 4 rows with nothing in the columns read" in workload.notes
+
+
+def test_memory_of_a_few_bytes_is_stated(tmp_path: Path) -> None:
+    text = "submit,duration,memory\n0,1,32\n0,1,0.5\n"
+    told = "memory without a unit is bytes: no task asks for more than 32 bytes"
+    assert told in load([saved(tmp_path, text)]).notes
+    notes = load([saved(tmp_path, text.replace("32", "1MiB"))]).notes
+    assert not any("bytes" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("begins", "told"),
+    [
+        (b"", " is empty; give a file with lines"),
+        (b"PK\x03\x04\x14", " is an archive or a spreadsheet; save the table as CSV"),
+        (b"PAR1\x15", " is a Parquet file; write the table as CSV"),
+        (b"BZh91AY", " is compressed by bzip2; unpack it, or compress it by gzip"),
+        (HEADER.encode("utf-16"), " is UTF-16; save it as UTF-8"),
+        (b"submit|duration|cpu\n0|1|1\n", ':1:1: "submit|duration|cpu" begins no table of any'),
+        (b"0,1,1\n", ':1:1: "0,1,1" begins no table of any format'),
+    ],
+)
+def test_what_is_no_table_is_said(begins: bytes, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_bytes(begins)
+    with pytest.raises(InputError) as error:
+        load([file])
+    assert f"jobs.csv{told}" in str(error.value)
+
+
+def test_what_is_compressed_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_bytes(gzip.compress(f"{HEADER}0,1,1\n".encode()))
+    assert load([file]).jobs == 1
+    broken = bytearray(file.read_bytes())
+    broken[10] = 0xFF
+    file.write_bytes(broken)
+    with pytest.raises(InputError, match=r"jobs\.csv cannot be read: "):
+        load([file])
+
+
 def test_any_resource_is_named_after_demand(tmp_path: Path) -> None:
     text = "submit,duration,demand.licence,demand.fpga\n0,1,3,0.5\n0,1,0,2\n"
     workload = load([saved(tmp_path, text)], options={"devices": "fpga, gpu"})
@@ -158,9 +221,6 @@ def test_any_resource_is_named_after_demand(tmp_path: Path) -> None:
     assert only(workload).demand.tolist() == [[1, 1], [0, 4]]
     without = load([saved(tmp_path, text.replace("2\n", "1.5\n"))], options={"devices": "none"})
     assert [each.piece for each in without.resources] == [0, 0]
-
-
-HEADER = "submit,duration,cpu\n"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +234,7 @@ HEADER = "submit,duration,cpu\n"
         (HEADER + "0,1,NaN\n", ':2:5: cpu: "NaN" is not a quantity; write a finite number'),
         (HEADER + "0,1 h,1\n", ':2:3: duration: "1 h" is not a duration; write a number and'),
         (HEADER + "0,1,64gib\n", ':2:5: cpu: "64gib" is not a quantity; write 64G'),
-        (HEADER + "0,,1\n", ":2:3: duration is empty; write a value"),
+        (HEADER + "0,,1\n", ":2:3: duration: nothing stands there; write a value"),
         (HEADER + "0, ,1\n", ":2:3: duration: nothing stands there; write a value"),
         (HEADER + "0,1,0\n", ":2:5: cpu: a task that needs nothing at all has no share"),
         (HEADER + "1767600000000,1,1\n", ":2:1: submit: 1767600000000 is too long"),
@@ -186,7 +246,22 @@ HEADER = "submit,duration,cpu\n"
         (HEADER + "2026-13-05,1,1\n", ':2:1: submit: "2026-13-05" is no date and time'),
         (HEADER + "0,1\n", ":2:1: the line has 2 fields, not 3"),
         (HEADER + "\n0,1,1\n\n0,1,x\n", ':5:5: cpu: "x" is not a quantity'),
-        ('user,submit,duration,cpu\n"a,b",0,1,x\n', ':2:9: cpu: "x" is not'),
+        (HEADER + "05.01.2026 08:00,1,1\n", ':2:1: submit: "05.01.2026 08:00" is neither seconds'),
+        (HEADER + "0,1:30,1\n", ':2:3: duration: "1:30" is not a duration; write a number and'),
+        (HEADER + "0,3000000:00:00,1\n", ":2:3: duration: 3000000:00:00 is too long"),
+        (HEADER + ",,\n0,1,1\n,,\n0,1,x\n", ':5:5: cpu: "x" is not a quantity'),
+        (HEADER + ",,\n,,\n", ": no row follows its header; write a row for each job"),
+        (HEADER + ",1,1\n", ":2:1: submit: nothing stands there; write a value"),
+        ("submit;duration;cpu\n0;1;0,5\n", ':2:5: cpu: "0,5" is not a quantity; write 0.5 with'),
+        ("submit;duration;cpu\n0;1;2;3\n", ":2:1: the line has 4 fields, not 3; write one field"),
+        (HEADER + "0,1,2,3\n", MANY),
+        ('user,submit,duration,cpu\n"a,b",0,1,x\n', ':2:11: cpu: "x" is not'),
+        ('user,submit,duration,cpu\n"a""b",0,1,x\n', ':2:12: cpu: "x" is not'),
+        ('user,submit,duration,cpu\na""b,0,"1",x\n', ':2:12: cpu: "x" is not'),
+        ('note,submit,duration,cpu\n"a\n\nb",0,1,x\n', ':4:8: cpu: "x" is not'),
+        ('note,submit,duration,cpu\r\n"a\r\nb",0,1,x\r\n', ':3:8: cpu: "x" is not'),
+        ('"a,b","submit",duration,cpu,cpu\n', ":1:29: the column cpu is there twice"),
+        ('note,submit,duration,cpu\n"a,0,1,1\nb,0,1,1\n', ":2:1: the quotes that begin here do"),
         ("submit,duration,cpu,cpus\n0,1,1,1\n", ":1:21: the columns cpu and cpus say the same"),
         ("submit,duration,cpu,submit\n0,1,1,1\n", ":1:21: the column submit is there twice"),
         ("submit,duration\n0,1\n", ":1:1: no column is a resource; write what a task asks"),

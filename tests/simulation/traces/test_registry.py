@@ -45,16 +45,17 @@ def test_files_of_two_formats_are_refused(tmp_path: Path) -> None:
     assert load([tmp_path], "google-2011").name == "google-2011"
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n", "", "\n", "\xff\xfe"])
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "\n"])
 def test_a_file_of_no_format_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
-    file.write_bytes(text.encode("latin-1"))
-    assert f"{file} is no table of any format (google-2011" in sentence(file)
+    file.write_text(text)
+    begins = f'{file}:1:1: "{text.partition(chr(10))[0]}" begins no table of'
+    assert sentence(file).startswith(f"{begins} any format (google-2011")
     assert sentence(file).endswith(
-        "how a trace of one's own is written: a table with the columns submit, duration and cpu, or"
-        " a folder with trace.json"
+        "how a trace of one's own is written: a table whose header has submit, duration and cpu,"
+        " with commas, semicolons or tabs between, or a folder with trace.json"
     )
-    assert f"{file} is no table of swim; " in sentence(file, form="swim")
+    assert sentence(file, form="swim").startswith(f"{begins} swim; ")
     assert "holds no table of any format" in sentence(tmp_path)
 
 

@@ -73,6 +73,15 @@ def test_what_is_left_out_and_what_the_header_says_is_stated(tmp_path: Path) -> 
     )
 
 
+def test_a_job_of_which_nobody_knows_when_it_came_is_left_out(tmp_path: Path) -> None:
+    workload = load([saved(tmp_path, LOG.replace("  1   100 ", "  1    -1 "))])
+    assert only(workload).names == ("3", "2", "7")
+    assert "left out: 1 line of a job of which nobody knows when it came" in workload.notes
+    never = load([saved(tmp_path, LOG.replace("  5   130 ", "  5    -1 "))])
+    assert only(never).names == ("3", "1", "2", "7")
+    assert not any("when it came" in note for note in never.notes)
+
+
 def test_options_choose_jobs_tasks_and_tenants(tmp_path: Path) -> None:
     file = saved(tmp_path, LOG)
     completed = load([file], options={"jobs": "completed"})
@@ -110,7 +119,7 @@ def test_a_log_runs_on_machines_that_are_described(tmp_path: Path) -> None:
     [
         ("  1   100", "  1", ":7:1: the line has 17 fields, not 18; write all fields of a job"),
         ("  1   100", "  x   100", ":7:3: the job number cannot be x; write a whole number"),
-        ("  1   100", "  1   -1", ":7:7: the submit time cannot be -1; write a number of seconds"),
+        ("  1   100", "  1   -2", ":7:7: the submit time cannot be -2; write a number of seconds"),
         ("   5   60 ", "   5   nan", ":7:17: the run time cannot be nan; write a number of sec"),
         ("   5   60 ", "   5   -5 ", ":7:17: the run time cannot be -5; write a number of seco"),
         ("   5   60 ", "   5   1e99", ":7:17: the run time cannot be 1e99"),

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say_result
-from fairlead.cli.common.screen import Screen, table, wrap
 from fairlead.model.errors import InputError
-from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from fairlead.simulation.ideal.kinds import Kind
-    from fairlead.simulation.measure.result import Result
     from fairlead.simulation.studies.study import Study
 
 EPILOG = """\
@@ -125,8 +122,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does the runs that are not there yet, and prints all results."""
+    from fairlead.files import holding
+
+    with holding([*args.words, *args.machines]):
+        return simulate(args)
+
+
+def simulate(args: argparse.Namespace) -> int:
+    """As `run`, where what can be read only once is held."""
     from fairlead.cli.common.inputs import complain
     from fairlead.cli.serving.compiling import compiling_progress
+    from fairlead.cli.text.simulation import lines
     from fairlead.compiled import SIMULATION, first_time, note, tidy
     from fairlead.simulation.engine.progress import progress
     from fairlead.simulation.engine.run import compile_all
@@ -134,6 +140,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.simulation.measure.sampling import BYTES_A_ROW, MOST_ROWS, MOST_SAMPLES
     from fairlead.simulation.studies.study import claim
     from fairlead.simulation.studies.workers import run_study
+    from fairlead.simulation.traces.matching import never_placed
 
     study = study_of(args)
     workers = None if args.workers is None else at_least_1("--workers", args.workers)
@@ -163,21 +170,30 @@ def run(args: argparse.Namespace) -> int:
             ray=args.on == "ray",
             show=not several,
         )
+    short = any(result.placed < result.tasks for result in results)
+    never = never_placed(workload) if short and not study.source.drawn else None
     say_result(
         args.json,
         lambda: tree(results),
-        lambda screen: lines(study, results, workload.notes, screen),
+        lambda screen: lines(study, results, workload.notes, screen, never),
     )
     return 0
 
 
 def nothing_runs(words: Sequence[str], notes: Sequence[str], jobs: int | None) -> InputError:
-    """The refusal of a trace of jobs, or of machines alone, naming files that no loader knew."""
+    """The refusal of a trace of jobs, or of machines alone, naming files that no loader knew and
+    jobs that were left out."""
+    from fairlead.files import called
+
+    files = " ".join(map(called, words))
     if jobs != 0:
-        wrong = f"{' '.join(words)}: no machines in it, so that nothing could run"
+        wrong = f"{files}: no machines in it, so that nothing could run"
         return InputError(wrong, "give the file of the cluster, too: cluster.yaml jobs.csv")
+    if out := [note for note in notes if note.startswith("left out: ")]:
+        right = "choose other jobs: `fairlead trace info` lists the options"
+        return InputError(f"{files}: no job of it is left ({'; '.join(out)})", right)
     more = "".join(f" ({note})" for note in notes if note.startswith("not read, for they are no"))
-    return InputError(f"{' '.join(words)}: no jobs in it{more}", "give the files of the jobs, too")
+    return InputError(f"{files}: no jobs in it{more}", "give the files of the jobs, too")
 
 
 def study_of(args: argparse.Namespace) -> Study:
@@ -336,65 +352,3 @@ def at_least_1(option: str, number: int) -> int:
     if number < 1:
         raise InputError(f"{option} cannot be {number}", "write a whole number from 1")
     return number
-
-
-HEADER = ("policy", "seed", "tasks", "placed", "finished", "until", "rmse %", "shortfall %", "s")
-STOPPED = "stopped"
-"""One column more where tasks are stopped for those below their guarantees."""
-
-
-def lines(
-    study: Study, results: Sequence[Result], notes: Sequence[str], screen: Screen
-) -> Iterator[str]:
-    """The assumptions, and a row for each run, or for each policy where there are many."""
-    for note in notes:
-        yield from wrap(escaped(note), screen)
-    yield ""
-    several = len(study.seeds) > 1
-    header: tuple[str, ...] = ("policy", "runs", *HEADER[2:]) if several else HEADER
-    groups = [[result] for result in results]
-    if several:
-        groups = [[r for r in results if r.policy == policy] for policy in study.policies]
-    rows = [row(group, len(group) if several else group[0].seed) for group in groups]
-    if study.options.preempt_after is not None:
-        header = (*header, STOPPED)
-        stopped = [f"{sum(result.stopped for result in group):,}" for group in groups]
-        rows = [(*each, count) for each, count in zip(rows, stopped, strict=True)]
-    yield from table(header, rows, "<" + ">" * (len(header) - 1), screen)
-    if study.out is not None:
-        yield ""
-        chosen = sorted({result.sampled for result in results if result.sampled})
-        often = " to ".join(moment(each) for each in dict.fromkeys([*chosen[:1], *chosen[-1:]]))
-        every = f", with shares and utilisation every {often}" if chosen else ""
-        yield f"kept in {escaped(str(study.out))}{every}"
-
-
-def row(results: Sequence[Result], number: int) -> tuple[str, ...]:
-    """The figures of one run or of several of a policy: sums and means, and the largest
-    shortfall. `number` is the seed, or how many there are."""
-    rmse = [result.rmse_percent for result in results if result.rmse_percent is not None]
-    short = [r.largest_shortfall for r in results if r.largest_shortfall is not None]
-    return (
-        results[0].policy,
-        str(number),
-        f"{sum(result.tasks for result in results):,}",
-        f"{sum(result.placed for result in results):,}",
-        f"{sum(result.finished for result in results):,}",
-        moment(max(result.end for result in results)),
-        figure(sum(rmse) / len(rmse) if rmse else None),
-        figure(max(short, default=None)),
-        f"{sum(result.seconds for result in results):.2f}",
-    )
-
-
-def moment(time: int) -> str:
-    """Microseconds as people read them: `1d 02:03:04`."""
-    seconds = time // 1_000_000
-    days, rest = divmod(seconds, 86400)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}d {clock}" if days else clock
-
-
-def figure(value: float | None) -> str:
-    """The number with three decimals; a dash where it was not measured."""
-    return "–" if value is None else f"{value:.3f}"

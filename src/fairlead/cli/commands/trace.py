@@ -92,6 +92,14 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
+    from fairlead.files import holding
+
+    with holding([*args.files, *args.machines]):
+        return show(args)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Says what is in the trace, or writes it, where what can be read only once is held."""
     workload = read_trace(args)
     if args.action == "convert":
         return _convert(workload, args)

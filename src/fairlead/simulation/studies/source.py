@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from fairlead.files import STANDARD_INPUT
+from fairlead.files import STANDARD_INPUT, called, held, hold
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.workload import JobBatch, Workload
@@ -28,6 +28,8 @@ class Source:
     options: FrozenMap[str] = FrozenMap()  # the trace's named assumptions
     machines: tuple[str, ...] = ()
     described: bool = False
+    held: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    """What came by the standard input or by pipes, for other processes."""
 
     @property
     def drawn(self) -> bool:
@@ -38,6 +40,8 @@ class Source:
         """The workload. A trace is the same for every seed. Raises InputError."""
         from fairlead.simulation.traces.registry import load, on_machines
 
+        if self.held and not held(*self.held):
+            hold(self.held)  # as another process has read it
         if self.described:
             from fairlead.simulation.workloads.described import read_described
 
@@ -54,8 +58,11 @@ class Source:
 
     def absolute(self) -> Source:
         """The same for a process that was started in another folder."""
-        words = self.words if self.generator else tuple(map(os.path.abspath, self.words))
-        return replace(self, words=words, machines=tuple(map(os.path.abspath, self.machines)))
+        words, machines = (
+            tuple(word if word in self.held else str(Path(word).absolute()) for word in each)
+            for each in (self.words, self.machines)
+        )
+        return replace(self, words=self.words if self.generator else words, machines=machines)
 
     def settings(self) -> dict[str, object]:
         """Settings that a continued study must repeat: files by name, size and time."""
@@ -105,11 +112,22 @@ def source_of(
                 f" {listed}",
             )
     described = form is None and is_described(words)
-    return Source(tuple(words), False, form, FrozenMap(given), tuple(machines), described)
+    return Source(
+        tuple(words),
+        False,
+        form,
+        FrozenMap(given),
+        tuple(machines),
+        described,
+        held(*words, *machines),
+    )
 
 
 def stamp(path: str) -> dict[str, object]:
     """A file or a directory as a later run knows it again."""
+    if contents := held(path):
+        digest = hashlib.sha256(contents[path]).hexdigest()
+        return {"path": called(path), "bytes": len(contents[path]), "digest": digest}
     there = Path(path)
     files = [there] if there.is_file() else sorted(p for p in there.rglob("*") if p.is_file())
     stats = [file.stat() for file in files]

@@ -12,7 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.quantity import NUMBER, exact, quantities
 from fairlead.model.selector_syntax import parse_selector
-from fairlead.model.times import read_moment
+from fairlead.model.times import LONGEST, TooLongError, read_moment
 from fairlead.model.values import plain_name
 from fairlead.scheduling.state.terms import Term, terms_of
 from fairlead.simulation.traces.on_cluster import check_tenant
@@ -36,6 +36,11 @@ RESOURCES = {"cpu": "cpu", "cpus": "cpu", "memory": "memory", "gpu": "gpu", "gpu
 MOST_TASKS = 10**9
 _SECONDS = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,6}))?")
 _NUMBER = re.compile(NUMBER)
+_CLOCK = re.compile(
+    r"(?:([0-9]{1,6})(?:-| days? ))?([0-9]{1,7}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,6})[0-9]*)?"
+)
+"""Hours, minutes and seconds, with days before them as Slurm and pandas write them."""
+
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -52,7 +57,10 @@ def fields_of(line: str) -> list[str]:
 
 
 def delimiter_of(line: str) -> str:
-    return "\t" if "\t" in line else ","
+    """What is between the fields of the header: as spreadsheets write it, a semicolon too."""
+    if "\t" in line:
+        return "\t"
+    return ";" if line.count(";") > line.count(",") else ","
 
 
 def meaning_of(name: str) -> str | None:
@@ -78,6 +86,31 @@ def read_amount(text: str, amounts: list[Fraction]) -> int:
     """The place of the amount among those that are there, where it comes now."""
     amounts.append(quantities({"cpu": text})["cpu"])
     return len(amounts) - 1
+
+
+def read_span(text: str) -> int:
+    """The microseconds that a task takes: as `read_time`, or hours, minutes and seconds."""
+    clock = _CLOCK.fullmatch(text)
+    if clock is None:
+        return read_time(text)
+    days, hours, minutes, seconds = (int(each or 0) for each in clock.groups()[:4])
+    whole = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if whole >= LONGEST:
+        raise InputError(f"{text} is too long", "write less than 100000d")
+    return whole * SECOND + int((clock[5] or "").ljust(6, "0"))
+
+
+def read_submit(text: str) -> int:
+    """The microseconds as `read_time` has them, where rows say no date."""
+    try:
+        return read_time(text)
+    except TooLongError:
+        raise
+    except InputError as error:
+        if text[:1] == "-" or DATE.match(text) or any(each.isalpha() for each in text):
+            raise
+        what = f'"{brief(text)}" is neither seconds nor a date that is known'
+        raise InputError(what, "write 90.5, 5m or 2026-01-05 08:00:00") from error
 
 
 def read_time(text: str) -> int:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlead.files import called
 from fairlead.model.errors import InputError, Mistake, Mistakes, Place
 from fairlead.model.machine import Cluster
 from fairlead.model.quantity import write_plain
@@ -30,33 +31,39 @@ from fairlead.simulation.traces.job_columns import (
     TENANT,
     WHERE,
     delimiter_of,
-    fields_of,
     is_demand,
     is_no_part,
     meaning_of,
     read_amount,
     read_gang,
+    read_span,
     read_stamp,
+    read_submit,
     read_tasks,
     read_tenant,
-    read_time,
     read_where,
     role,
 )
 from fairlead.simulation.traces.on_cluster import PARTS, unit_of
+from fairlead.simulation.traces.opening import first_line
 from fairlead.simulation.traces.options import SECOND, Option, Settings
+from fairlead.simulation.traces.records import records
 from fairlead.simulation.traces.tables import (
+    MISSING,
     Column,
     Kind,
     Layout,
     Vocabulary,
-    first_line,
     parts,
     place_of,
 )
 from fairlead.simulation.workload import Ints, JobBatch, Resource, Workload, plain_batch
 
 NONE = "none"
+NOTHING = ("nothing stands there", "write a value")
+MEMORY, LITTLE = "memory", 2**20
+"""If no task asks for so many bytes of memory, another unit was meant."""
+
 OPTIONS = (
     Option(
         "devices",
@@ -108,13 +115,15 @@ class _Table:
         self.names: dict[str, str] = {}
         self.unread: list[str] = []
         mistakes = Mistakes()
-        fields = fields_of(line)
+        header = next(records([line], delimiter_of(line)), None)
+        fields = [] if header is None else header.fields
         for index, name in enumerate(fields):
             meaning = meaning_of(name)
             if meaning is None:
                 self.unread.append(name.strip() or f"number {index + 1}, which has no name")
             elif meaning in self.names:
-                place = Place(path, 1, 1 + sum(len(before) + 1 for before in fields[:index]))
+                assert header is not None
+                place = Place(called(path), *header.place(index))
                 what = f"the columns {self.names[meaning].strip()} and {name.strip()} say the same"
                 if self.names[meaning].strip() == name.strip():
                     what = f"the column {name.strip()} is there twice"
@@ -127,22 +136,21 @@ class _Table:
         ):
             if meaning not in self.names:
                 mistakes.append(
-                    Mistake(f"the column {meaning} is missing", right, Place(path, 1, 1))
+                    Mistake(f"the column {meaning} is missing", right, Place(called(path), 1, 1))
                 )
         if not any(map(is_demand, self.names)):
             right = "write what a task asks for: cpu, memory, gpu, or demand. and another name"
-            mistakes.append(Mistake("no column is a resource", right, Place(path, 1, 1)))
+            mistakes.append(Mistake("no column is a resource", right, Place(called(path), 1, 1)))
         mistakes.report()
         self.layout = Layout(
-            tuple(
-                Column(name, Kind.TEXT, required=meaning in (SUBMIT, DURATION, JOB))
-                for meaning, name in self.names.items()
-            ),
+            tuple(Column(name, Kind.TEXT, required=False) for name in self.names.values()),
             delimiter=delimiter_of(line),
         )
         self.words = {meaning: Vocabulary() for meaning in self.names}
         self.rows: dict[str, Ints] = {}
-        self.begin = self.instant = 0
+        self.numbers: Ints = np.zeros(0, dtype=np.int64)
+        self.begin = self.instant = self.blank = 0
+        self.little: Fraction | None = None
         self.stamps = False
         self.mistakes: dict[str, Mistake] = {}
 
@@ -151,38 +159,50 @@ class _Table:
         file are forgotten with it. Raises InputError where a row is no row."""
         found: dict[str, list[Ints]] = {meaning: [] for meaning in self.names}
         words = {name: self.words[meaning] for meaning, name in self.names.items()}
-        count = 0
+        count = total = 0
         for part in parts(self.path, self.layout, words):
-            for meaning, name in self.names.items():
-                values = part[name]
+            columns = [part[name] for name in self.names.values()]
+            said = np.any([values != MISSING for values in columns], axis=0)
+            self.numbers = np.append(self.numbers, total + np.flatnonzero(said))
+            total += len(said)
+            for meaning, values in zip(self.names, columns, strict=True):
+                kept = values[said]
                 if meaning in (SUBMIT, DURATION):
-                    values = self.times(meaning, values, count)
+                    kept = self.times(meaning, kept, count)
                     self.words[meaning].forget()
-                found[meaning].append(values)
-            count += len(part[self.names[SUBMIT]])
+                found[meaning].append(kept)
+            count = len(self.numbers)
+        self.blank = total - count
         if not count:
-            raise InputError(f"{self.path}: no row follows its header", "write a row for each job")
+            what = f"{called(self.path)}: no row follows its header"
+            raise InputError(what, "write a row for each job")
         self.rows = {meaning: np.concatenate(each) for meaning, each in found.items()}
 
     def times(self, meaning: str, codes: Ints, start: int) -> Ints:
         """The microseconds that the texts of a part say, whose first row is the one of `start`."""
         if meaning in self.mistakes:
             return codes
-        if meaning == SUBMIT and start == 0 and len(codes):
-            self.stamps = bool(DATE.match(self.words[SUBMIT].texts[int(codes[0])].strip()))
-        stamps = meaning == SUBMIT and self.stamps
-        return self.values(meaning, codes, read_stamp if stamps else read_time, 0, start)
+        read = read_span if meaning == DURATION else read_submit
+        if meaning == SUBMIT:
+            if start == 0 and len(codes) and codes[0] != MISSING:
+                self.stamps = bool(DATE.match(self.words[SUBMIT].texts[int(codes[0])].strip()))
+            read = read_stamp if self.stamps else read_submit
+        return self.values(meaning, codes, read, 0, start)
 
     def values(
         self, meaning: str, codes: Ints, read: Callable[[str], int], empty: int, start: int = 0
     ) -> Ints:
         """The number that each row has in a column; `empty` where nothing stands."""
         found = []
+        needed = meaning in (SUBMIT, DURATION, JOB)
+        if needed and (codes == MISSING).any():
+            self.wrong(meaning, start + int(np.argmax(codes == MISSING)), *NOTHING)
+            return codes
         for code, text in enumerate(self.words[meaning].texts):
             plain = text.strip()
             try:
-                if not plain and meaning in (SUBMIT, DURATION, JOB):
-                    raise InputError("nothing stands there", "write a value")
+                if not plain and needed:
+                    raise InputError(*NOTHING)
                 found.append(read(plain) if plain else empty)
             except InputError as error:
                 told = error.mistakes[0]
@@ -198,10 +218,10 @@ class _Table:
         return self.values(meaning, self.rows[meaning], read, empty)
 
     def wrong(self, meaning: str, row: int, what: str, right: str) -> None:
-        """Keeps the first mistake in a column."""
+        """Keeps the first mistake in a column; `row` counts those that say anything."""
         if meaning not in self.mistakes:
             name = self.names[meaning]
-            place = place_of(self.path, self.layout, row, name)
+            place = place_of(self.path, self.layout, int(self.numbers[row]), name)
             self.mistakes[meaning] = Mistake(what, right, place, about=(name.strip(),))
 
     def report(self) -> None:
@@ -274,6 +294,8 @@ class _Table:
         places = self.values(meaning, self.rows[meaning], lambda t: read_amount(t, amounts), -1)
         if meaning in self.mistakes or not any(amounts):
             return None
+        if name == MEMORY and max(amounts) < LITTLE:
+            self.little = max(amounts)
         unit = unit_of(name, amounts, device=name in devices)
         units = [int(amount / unit.unit) for amount in amounts]
         for place, each in enumerate(units):
@@ -317,6 +339,11 @@ class _Table:
             yield f"time 0 is {write_plain(Fraction(self.begin, SECOND))}s, when the first came"
         if self.instant:
             yield f"{counted(self.instant, 'job')} with a duration of 0: taken as 1us"
+        if self.blank:
+            yield f"left out: {counted(self.blank, 'row')} with nothing in the columns read"
+        if self.little is not None:
+            most = counted(float(self.little), "byte")
+            yield f"memory without a unit is bytes: no task asks for more than {most}"
         if self.unread:
             yield f"columns that are not read: {', '.join(self.unread)}"
 

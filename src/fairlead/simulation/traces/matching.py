@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fairlead.scheduling.state.ids import LARGEST
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
-from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable, Words
+from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable, Words, Workload
 
 _WORDS = 4_000_000  # of sets of machines that are in memory at a time
 
@@ -64,6 +65,41 @@ class Matching:
                 sets &= self._at_least[place][least]
             holding[here] = np.bitwise_count(sets).sum(axis=1)
         return eligible, holding
+
+
+def never_placed(workload: Workload) -> tuple[int, int]:
+    """How many jobs, and tasks of theirs, the machines cannot hold even when they are empty: a task
+    fits on none, or too few of a gang fit together. (0, 0) where machines come and go."""
+    machines = workload.machines
+    if len(machines.time) != len(machines.names):
+        return 0, 0
+    there = machines.machine
+    terms, satisfying = list[Term](), list[Bools]()
+    jobs = tasks = 0
+    for batch in workload.batches():
+        for term in (*(workload.terms if not terms else ()), *batch.terms):
+            terms.append(term)
+            satisfying.append(_satisfying(machines, there, term))
+        needed = batch.needs.view(np.int64)
+        rows = np.column_stack([batch.demand, batch.gang, batch.spread, needed])
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)
+        width = batch.demand.shape[1]
+        never = np.zeros(len(kinds), dtype=np.bool_)
+        for place, row in enumerate(kinds):
+            words, demand = row[width + 2 :].view(np.uint64), row[:width]
+            here = np.ones(len(there), dtype=np.bool_)
+            for number, found in enumerate(satisfying[: 64 * len(words)]):
+                if words[number // 64] >> np.uint64(number % 64) & np.uint64(1):
+                    here &= found
+            asked = demand > 0
+            room = (machines.capacity[here][:, asked] // demand[asked]).min(axis=1, initial=LARGEST)
+            if row[width + 1]:
+                room = np.minimum(room, 1)
+            never[place] = int(room.sum()) < row[width]
+        jobs += int(never[kind].sum())
+        tasks += int(batch.tasks[never[kind]].sum())
+    return jobs, tasks
 
 
 def _set(members: Bools) -> Words:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairlead.files import ENDINGS, STANDARD_INPUT
+from fairlead.files import ENDINGS, STANDARD_INPUT, held
 from fairlead.files import load as read_files
 from fairlead.model.errors import InputError
 from fairlead.model.hints import Known
@@ -29,6 +31,9 @@ from fairlead.simulation.workload import (
     always_there,
 )
 
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[#{%]|---|[\"']?\w+[\"']?\s*:)")
+"""How YAML and JSON begin, with a remark or a key: what comes by the standard input has no name."""
+
 PARTS = "a task takes a part of one device, or whole ones"
 """What is wrong with a demand of one and a half devices."""
 
@@ -39,6 +44,9 @@ def is_described(word: str) -> bool:
     if path.is_dir():
         names = [each.name for each in path.iterdir() if not each.name.startswith(".")]
         return "trace.json" not in names and any(name.endswith(ENDINGS) for name in names)
+    if contents := held(word):
+        first = next((line for line in io.BytesIO(contents[word]) if line.strip()), b"#")
+        return _BEGINS.match(first) is not None
     return word == STANDARD_INPUT or (word.endswith(ENDINGS) and path.name != "trace.json")
 
 

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.files import called
+from fairlead.model.errors import InputError, Mistake, Place, brief
 from fairlead.model.machine import Cluster
 from fairlead.simulation.traces import job_table
 from fairlead.simulation.traces.build import with_machines
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.on_cluster import is_described, on_cluster, read_cluster
+from fairlead.simulation.traces.opening import first_line, is_empty, no_text
 from fairlead.simulation.traces.options import settings
 from fairlead.simulation.traces.own import reading as own
 from fairlead.simulation.traces.public import (
@@ -24,7 +26,6 @@ from fairlead.simulation.traces.public import (
     swf,
     swim,
 )
-from fairlead.simulation.traces.tables import first_line
 from fairlead.simulation.workload import Workload
 
 PUBLIC: tuple[Format, ...] = (
@@ -133,7 +134,7 @@ def _sort_files(
         known = [(form.name, role) for form in among if (role := form.role(line)) is not None]
         if not known:
             if given:
-                raise InputError(_unknown(path, among))
+                raise InputError(_unknown(path, among, line))
             unread.append(Path(path).name)
             continue
         form_name, role = known[0]
@@ -172,11 +173,18 @@ def _files(paths: Sequence[str]) -> list[tuple[str, bool]]:
     return list(found.items())
 
 
-def _unknown(path: str, among: Sequence[Format]) -> Mistake:
+def _unknown(path: str, among: Sequence[Format], line: str) -> Mistake:
+    """What is wrong with a file that no format knows by its first line."""
+    if is_empty(path):
+        return Mistake(f"{called(path)} is empty", "give a file with lines")
+    if told := no_text(path):
+        return told
     return Mistake(
-        f"{path} is no table of {_format_names(among)}",
+        f'"{brief(line)}" begins no table of {_format_names(among)}',
         "docs/reference/traces.md says how each is known, and how a trace of one's own is written:"
-        " a table with the columns submit, duration and cpu, or a folder with trace.json",
+        " a table whose header has submit, duration and cpu, with commas, semicolons or tabs"
+        " between, or a folder with trace.json",
+        Place(called(path), 1, 1),
     )
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from io import BufferedReader
-from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -19,9 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from fairlead.files import unreadable
+from fairlead.files import called, unreadable
 from fairlead.model.errors import InputError, Mistake, Place
 from fairlead.model.quantity import exact
+from fairlead.model.words import counted
+from fairlead.simulation.traces.opening import UNREADABLE, as_text, is_empty, streamed, undecodable
+from fairlead.simulation.traces.records import records
 from fairlead.simulation.workload import Ints
 
 MISSING = -1
@@ -89,6 +87,8 @@ class Vocabulary:
         return code
 
 
+_SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+
 Part = Mapping[str, Ints]
 """Some consecutive lines of a table: an array a column."""
 
@@ -108,14 +108,14 @@ def parts(
     each column of texts. Raises InputError with file and line."""
     codes: dict[str, dict[str, int]] = {column.name: {} for column in layout.columns}
     try:
-        with pa.input_stream(path, compression="detect") as stream:
+        with streamed(path) as stream:
             for batch in _reader(stream, layout):
                 yield {
                     column.name: _array(batch.column(column.name), column, codes, words or {})
                     for column in layout.columns
                     if column.name
                 }
-    except (pa.ArrowException, OSError, EOFError, _WrongError) as error:
+    except (pa.ArrowException, *UNREADABLE, _WrongError) as error:
         raise _explain(path, layout, error) from error
 
 
@@ -242,112 +242,63 @@ def _units(text: str, column: Column) -> int | Mistake:
     return int(units)
 
 
-def first_line(path: str) -> str:
-    """The first line of a file, compressed or not. Raises InputError."""
-    try:
-        with _bytes(path) as file:
-            line = file.readline(1 << 16)
-        return line.decode("utf-8-sig", "replace").partition("\r")[0].rstrip("\n")
-    except (OSError, EOFError) as error:
-        raise InputError(unreadable(path, error)) from error
-
-
-def numbered(path: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers, for what is no table. Raises InputError."""
-    try:
-        with _bytes(path) as file:
-            yield from enumerate(file, 1)
-    except (OSError, EOFError) as error:
-        raise InputError(unreadable(path, error)) from error
-
-
-def _text(path: str, errors: str = "strict") -> TextIO:
-    if path.endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors=errors, newline="")
-    return open(path, encoding="utf-8-sig", errors=errors, newline="")  # noqa: PTH123  (beside gzip.open)
-
-
-def _bytes(path: str) -> gzip.GzipFile | BufferedReader:
-    return gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")
-
-
 def _explain(path: str, layout: Layout, error: Exception) -> InputError:
     """The error as a sentence with its line, which a second reading finds."""
     try:
-        if os.path.getsize(path) == 0:  # noqa: PTH202  (paths are text here)
-            return InputError(f"{path} is empty", "give a file with lines")
-        with _text(path) as file:
+        if is_empty(path):
+            return InputError(f"{called(path)} is empty", "give a file with lines")
+        with as_text(path) as file:
             mistake = _first_mistake(path, layout, file)
     except UnicodeDecodeError:
-        return InputError(_undecodable(path))
-    except (OSError, EOFError) as wrong:
+        return InputError(undecodable(path))
+    except UNREADABLE as wrong:
         return InputError(unreadable(path, wrong))
     if mistake is None:
         reason = " ".join(str(error).split())
-        mistake = Mistake(f"{path} cannot be read: {reason}", "check the path and its permissions")
+        what = f"{called(path)} cannot be read: {reason}"
+        mistake = Mistake(what, "check the path and its permissions")
     return InputError(mistake)
-
-
-def _undecodable(path: str) -> Mistake:
-    """The mistake that a file, which was decoded in vain, is not UTF-8."""
-    place, byte = Place(path, 1, 1), 0
-    with _bytes(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                column = len(line[: error.start].decode()) + 1
-                place, byte = Place(path, number, column), line[error.start]
-                break
-    what = f"the file is not UTF-8: byte 0x{byte:02x} cannot be decoded"
-    return Mistake(what, "save it as UTF-8", place)
 
 
 def place_of(path: str, layout: Layout, row: int, name: str) -> Place:
     """Where the field of a column stands in a row (from 0) of a table with a header, which was read
     as it should be. What is not read of it need not be UTF-8."""
-    with _text(path, "replace") as file:
-        lines = csv.reader(file, delimiter=layout.delimiter)
-        index = next(lines).index(name)
-        rows = (fields for fields in lines if fields)
-        fields = next(itertools.islice(rows, row, None))
-        return Place(path, lines.line_num, _column_of(fields, index))
-
-
-def _column_of(fields: Sequence[str], index: int) -> int:
-    return 1 + sum(len(before) + 1 for before in fields[:index])
+    with as_text(path, "replace") as file:
+        rows = records(file, layout.delimiter)
+        index = list(next(rows).fields).index(name)
+        found = next(itertools.islice(rows, row, None))
+        return Place(called(path), *found.place(index))
 
 
 def _first_mistake(path: str, layout: Layout, file: TextIO) -> Mistake | None:
-    lines = csv.reader(
-        file,
-        delimiter=layout.delimiter,
-        quoting=csv.QUOTE_MINIMAL if layout.header else csv.QUOTE_NONE,
-    )
+    rows = records(file, layout.delimiter, quoted=layout.header)
     columns: Sequence[Column | None] = layout.columns
     width = len(layout.columns)
     if layout.header:
-        names = next(lines, [])
+        names = next(rows).fields
         by_name = {column.name: column for column in layout.columns}
         for name in by_name:
             if name not in names:
                 right = f"the first line names {', '.join(names)}"
-                return Mistake(f"the column {name} is missing", right, Place(path, 1, 1))
+                return Mistake(f"the column {name} is missing", right, Place(called(path), 1, 1))
         columns = [by_name.get(name) for name in names]
         width = len(names)
-    for fields in lines:
-        if not fields:
-            continue
-        place = Place(path, lines.line_num, 1)
-        if len(fields) != width:
-            what = f"the line has {len(fields)} fields, not {width}"
-            return Mistake(what, "write one field for each column", place)
-        for index, (text, column) in enumerate(zip(fields, columns, strict=True)):
+    for row in rows:
+        if len(row.fields) != width:
+            if row.opened is not None:
+                at = Place(called(path), *row.place(row.opened))
+                return Mistake("the quotes that begin here do not end", 'write another "', at)
+            what = f"the line has {counted(len(row.fields), 'field')}, not {width}"
+            right = "write one field for each column"
+            if layout.header and len(row.fields) > width:
+                right += f", and one that holds {_SEPARATORS[layout.delimiter]} in quotes"
+            return Mistake(what, right, Place(called(path), row.line, 1))
+        for index, (text, column) in enumerate(zip(row.fields, columns, strict=True)):
             if column is None or not column.name:
                 continue
             mistake = _field_mistake(text, column)
             if mistake:
-                at = Place(path, place.line, _column_of(fields, index))
+                at = Place(called(path), *row.place(index))
                 return Mistake(mistake.what, mistake.right, at)
     return None
 

@@ -17,17 +17,10 @@ from fairlead.simulation.traces.build import (
     workload_of,
 )
 from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.opening import first_line
 from fairlead.simulation.traces.options import SECOND, Option, Settings
 from fairlead.simulation.traces.public.machine_lists import CPU, GPU, GPU_MODEL, MEMORY
-from fairlead.simulation.traces.tables import (
-    MISSING,
-    Column,
-    Kind,
-    Layout,
-    Vocabulary,
-    first_line,
-    read_rows,
-)
+from fairlead.simulation.traces.tables import MISSING, Column, Kind, Layout, Vocabulary, read_rows
 from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Words, Workload
 
 OPTIONS = (

@@ -11,14 +11,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlead.files import called
 from fairlead.model.errors import InputError, Mistake, Place, brief
 from fairlead.model.times import LONGEST
 from fairlead.model.words import counted
 from fairlead.simulation.traces.build import no_machines, workload_of
 from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.opening import numbered
 from fairlead.simulation.traces.options import SECOND, Option, Settings
 from fairlead.simulation.traces.public.machine_lists import CPU
-from fairlead.simulation.traces.tables import Vocabulary, numbered
+from fairlead.simulation.traces.tables import Vocabulary
 from fairlead.simulation.workload import Ints, JobBatch, Resource, Workload, plain_batch
 
 OPTIONS = (
@@ -100,7 +102,7 @@ class _Lines:
                     Mistake(
                         f"the line has {counted(len(texts), 'field')}, not {WIDTH}",
                         "write all fields of a job, -1 for what is not known",
-                        Place(self.path, number, 1),
+                        Place(called(self.path), number, 1),
                     )
                 )
             for place, values in self.fields.items():
@@ -112,18 +114,20 @@ class _Lines:
                 job = self.fields[NUMBER][-1]
                 if job in seen:
                     what = f"a job before it has the number {job} too"
-                    raise InputError(Mistake(what, "number each once", Place(self.path, number, 1)))
+                    raise InputError(
+                        Mistake(what, "number each once", Place(called(self.path), number, 1))
+                    )
                 seen.add(job)
 
     def wrong(self, number: int, line: bytes, place: int) -> InputError:
         """The refusal of a field."""
         start, text = [(m.start(), m[0]) for m in re.finditer(rb"\S+", line)][place]
         right = "write a number of seconds" if place in TIMES else "write a whole number"
-        if place not in (NUMBER, SUBMIT):
+        if place != NUMBER:
             right += ", or -1 where it is not known"
         shown = brief(text.decode("utf-8", "replace"))
         what = f"the {CALLED[place]} cannot be {shown}"
-        return InputError(Mistake(what, right, Place(self.path, number, start + 1)))
+        return InputError(Mistake(what, right, Place(called(self.path), number, start + 1)))
 
 
 def _value(text: bytes, place: int) -> int | None:
@@ -133,7 +137,7 @@ def _value(text: bytes, place: int) -> int | None:
         return None
     whole, digits = int(found[1]), found[2] or b""
     if whole < 0 or found[1].startswith(b"-"):
-        unknown = whole == -1 and not digits.strip(b"0") and place not in (NUMBER, SUBMIT)
+        unknown = whole == -1 and not digits.strip(b"0") and place != NUMBER
         return -1 if unknown else None
     if place in TIMES:
         value = whole * SECOND + int(digits[:6].ljust(6, b"0"))
@@ -188,6 +192,7 @@ def _that_count(rows: dict[int, Ints], ran: bool, notes: list[str]) -> dict[int,
         (partial, "of a part of a run, which another line has as a whole"),
         (never, "of a job that did not run, or nobody knows how long"),
         (nowhere, "of a job of which no number of processors is known"),
+        (rows[SUBMIT] < 0, "of a job of which nobody knows when it came"),
         (~completed & np.bool_(not ran), "of a job that did not complete (jobs=completed)"),
     ):
         found = int((kept & wrong).sum())

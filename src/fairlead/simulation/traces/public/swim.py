@@ -11,16 +11,10 @@ import numpy as np
 from fairlead.model.errors import InputError
 from fairlead.simulation.traces.build import no_machines, workload_of
 from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.opening import first_line
 from fairlead.simulation.traces.options import SECOND, Option, Settings, refusal
 from fairlead.simulation.traces.public.machine_lists import CPU, MEMORY
-from fairlead.simulation.traces.tables import (
-    Column,
-    Kind,
-    Layout,
-    Vocabulary,
-    first_line,
-    read_rows,
-)
+from fairlead.simulation.traces.tables import Column, Kind, Layout, Vocabulary, read_rows
 from fairlead.simulation.workload import Ints, Workload, plain_batch
 
 OPTIONS = (
