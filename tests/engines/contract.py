@@ -312,6 +312,19 @@ class EngineContract:
         assert not engine.poll()
         engine.close()
 
+    def test_what_is_launched_right_before_the_engine_is_closed_runs(self, bed: Bed) -> None:
+        first, _ = self.fresh(bed)
+        assignment = bed.assignment(self.a, Doing.BADLY)
+        first.launch([assignment])
+        first.close()
+        second, never = self.fresh(bed, assignment)
+        second.launch([assignment] if never else [])
+        end = end_of(bed, second, self.a)
+        assert isinstance(end, Ended), end
+        assert (end.cause, end.code) == (Cause.EXITED, 3)
+        assert bed.starts(self.a) == 1
+        second.close()
+
     def test_cancel_while_it_runs(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
         engine.launch(
@@ -503,20 +516,26 @@ class EngineContract:
         end_of(bed, second, self.a)
         second.close()
 
-    def test_what_has_the_name_of_what_nobody_expects_is_another_one(self, bed: Bed) -> None:
-        """A journal that begins anew, or was restored, gives the numbers of its tasks again."""
+    @pytest.mark.parametrize("restarted", [False, True])
+    def test_what_has_the_name_of_what_nobody_expects_is_another_one(
+        self, bed: Bed, restarted: bool
+    ) -> None:
+        """A journal that begins anew, or was restored, gives the numbers of its tasks again; its
+        service may start again while they are being stopped."""
         engine, (one, _, _) = bed.engine(), new_attempts()
         engine.reconcile([])
         engine.launch([bed.assignment(one, Doing.LASTING)])
         begun(bed, engine, one)
         engine = bed.engine()
         engine.reconcile([])
-        # In no folder of its own: what removes that of the other one may be at work yet.
-        new = replace(bed.assignment(one, Doing.BADLY), cwd="/")
+        new = bed.assignment(one, Doing.BADLY)
         engine.launch([new])
+        if restarted:
+            engine = bed.engine()
+            engine.launch([new] if one in engine.reconcile([new]) else [])
         end = end_of(bed, engine, one)
-        assert isinstance(end, Ended)
-        assert (end.cause, end.code) == (Cause.EXITED, 3)
+        assert isinstance(end, Ended), end
+        assert (end.cause, end.code) == (Cause.EXITED, 3), end
         assert not bed.runs(one)
         assert bed.starts(one) == 2
         engine.acknowledge([end])

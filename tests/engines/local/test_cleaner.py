@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.engines.interface import Attempt
+from fairlead.engines.interface import Attempt, Ended, Lost, Stream
 from fairlead.engines.local.cleaner import STEP, remove
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.processes import children
-from tests.engines.contract import PATIENCE, end_of, wait
+from tests.engines.contract import PATIENCE, collect, end_of, wait
 from tests.engines.local.bed import LocalBed, assign, fixture_bed, fixture_root
 
 __all__ = ["fixture_bed", "fixture_root"]
@@ -147,15 +147,21 @@ def left(bed: LocalBed, engine: LocalEngine, attempt: Attempt, command: str) -> 
     return Path(engine._records.folder(attempt))  # noqa: SLF001 (where it lies)
 
 
+def removed(bed: LocalBed, folder: Path) -> bool:
+    """Whether nothing is left of a working folder, under whatever name."""
+    bed.settle()
+    return not any(folder.name in each.name for each in folder.parent.iterdir())
+
+
 def test_a_deep_folder_that_a_task_left_holds_up_no_other(bed: LocalBed) -> None:
     program = 'import os\nfor _ in range(1200): os.mkdir("d"); os.chdir("d")'
     engine = bed.ready()
     deep = left(bed, engine, A, f"python3 -S -c '{program}'")
     engine.forget([A])
-    wait(bed, lambda: not deep.exists())
+    wait(bed, lambda: removed(bed, deep))
     other = left(bed, engine, B, "mkdir folder; touch folder/file")
     engine.forget([B])
-    wait(bed, lambda: not other.exists())
+    wait(bed, lambda: removed(bed, other))
 
 
 def test_a_folder_that_never_ends_holds_up_no_other(bed: LocalBed) -> None:
@@ -188,12 +194,12 @@ def test_a_folder_that_never_ends_holds_up_no_other(bed: LocalBed) -> None:
     try:
         assert full.wait(PATIENCE)
         engine.forget([A, B])
-        wait(bed, lambda: not other.exists())
+        wait(bed, lambda: removed(bed, other))
     finally:
         stop.set()
         filling.join()
         os.close(folder)
-    wait(bed, lambda: not endless.exists())
+    wait(bed, lambda: removed(bed, endless))
 
 
 def cleaner_of(engine: LocalEngine) -> int:
@@ -211,8 +217,71 @@ def test_who_removes_folders_may_be_killed(bed: LocalBed) -> None:
     engine.forget([A, B])
     os.kill(first, signal.SIGKILL)
     wait(bed, lambda: children(engine._spawner.pid) not in ([], [first]))  # type: ignore[union-attr]  # noqa: SLF001
-    wait(bed, lambda: not any(one.exists() for one in folders))
+    wait(bed, lambda: all(removed(bed, one) for one in folders))
     engine.poll()
+
+
+def test_a_folder_is_not_taken_away_from_who_has_its_name_next(bed: LocalBed) -> None:
+    """A journal that is restored gives names again. Whatever the one before left is gone at once,
+    and what removes it may come to it as late as it likes."""
+    engine = bed.ready()
+    folder = left(bed, engine, A, "mkdir folder; echo old >file; echo old")
+    cleaner = cleaner_of(engine)
+    os.kill(cleaner, signal.SIGSTOP)
+    try:
+        engine.forget([A])
+        sign = bed.folder / "sign"
+        engine.launch([assign(A, f"ls; touch new; until test -e {sign}; do sleep 0.05; done; ls")])
+        collect(bed, engine, lambda _: (folder / "new").exists())
+        assert [each.name for each in folder.iterdir()] == ["new"]
+    finally:
+        os.kill(cleaner, signal.SIGCONT)
+    wait(bed, lambda: [each.name for each in folder.parent.iterdir()] == [folder.name])
+    sign.touch()
+    assert isinstance(end_of(bed, engine, A), Ended)
+    assert engine.output(A, Stream.OUT, 0, 100).data == b"new\n"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_has_the_name_of_another_one_finds_nothing_of_it(bed: LocalBed, again: bool) -> None:
+    """Nobody forgot outputs and folder of the other one, whose journal is gone. `again`: the launch
+    is durable, and the service is killed before the engine hears of it."""
+    folder = left(bed, bed.ready(), A, "echo old >file; echo old; echo old >&2")
+    assert (folder / "file").exists()
+    new = assign(A, "ls; echo new >&2")
+    engine = bed.ready(*([new] if again else []))
+    engine.launch([new])
+    assert isinstance(end_of(bed, engine, A), Ended)
+    assert engine.output(A, Stream.OUT, 0, 100).data == b""
+    assert engine.output(A, Stream.ERR, 0, 100).data == b"new\n"
+    wait(bed, lambda: [each.name for each in folder.parent.iterdir()] == [folder.name])
+
+
+def test_what_is_cancelled_before_its_start_has_no_outputs_of_another_one(bed: LocalBed) -> None:
+    left(bed, bed.ready(), A, "echo old >file; echo old")
+    engine = bed.ready()
+    engine.cancel([A])
+    end = end_of(bed, engine, A)
+    assert isinstance(end, Lost)
+    assert (end.started, end.output) == (False, 0)
+    assert engine.output(A, Stream.OUT, 0, 100).data == b""
+
+
+def test_what_nobody_got_round_to_removing_is_removed_by_the_next_one(bed: LocalBed) -> None:
+    """What removes folders and who asked it to are killed once one has a name of nobody's."""
+    engine = bed.ready()
+    folder = left(bed, engine, A, "mkdir folder; touch folder/file")
+    other = left(bed, engine, B, "mkdir folder; touch folder/file")
+    cleaner = cleaner_of(engine)
+    os.kill(cleaner, signal.SIGSTOP)
+    engine.forget([A])
+    wait(bed, lambda: not folder.exists())
+    assert not removed(bed, folder)
+    os.kill(engine._spawner.pid, signal.SIGKILL)  # type: ignore[union-attr]  # noqa: SLF001 (whom to kill)
+    os.kill(cleaner, signal.SIGKILL)
+    engine = bed.ready()
+    wait(bed, lambda: removed(bed, folder))
+    assert (other / "folder" / "file").exists()
 
 
 def test_what_cannot_be_removed_is_told_and_holds_up_no_other(root: LocalBed) -> None:
@@ -222,19 +291,21 @@ def test_what_cannot_be_removed_is_told_and_holds_up_no_other(root: LocalBed) ->
     if os.system(f"mount -t tmpfs none '{stuck}/mounted' 2>/dev/null"):
         pytest.skip("mounting is not allowed here")
     told: list[str] = []
+    there: list[Path] = []
     try:
         engine.forget([A, B])
 
         def heard() -> bool:
             engine.poll()
             told.extend(engine.take_faults())
-            return bool(told) and not other.exists()
+            return bool(told) and removed(root, other)
 
         wait(root, heard)
     finally:
-        os.system(f"umount '{stuck}/mounted'")
+        there += stuck.parent.glob("*/mounted")
+        os.system(f"umount '{there[0]}'")
     (line,) = told
-    assert str(stuck) in line
+    assert str(there[0].parent) in line
     assert "busy" in line
     engine = root.ready()  # the next one tries again
-    wait(root, lambda: not stuck.exists())
+    wait(root, lambda: removed(root, stuck))

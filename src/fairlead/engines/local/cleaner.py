@@ -1,8 +1,12 @@
 """Removes the working folders of attempts, whatever their owners left in them or still do there.
 
+A folder first gets a name that no attempt can have, at once and in the spawner, which makes the
+folders, too: so what has an attempt's name is never taken away from who has that name next.
+
 A process of its own, forked from the spawner, does the removing, for a large file can hold it up
 for seconds. It remembers nothing: it takes a step at a folder and says whether that is gone. So it
-can die or be killed at any moment, and a folder that never ends holds up no other.
+can die or be killed at any moment, and a folder that never ends holds up no other. What is left
+where the spawner dies, too, is found by the next one.
 
 Nothing is followed, nothing recursive: a folder within a folder is moved up to the top first, so
 that all that is ever open is the top and one folder in it, however deep the tree is. It imports
@@ -30,6 +34,9 @@ DEATHS = 3
 
 ATTEMPT = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18}){2}")
 
+ASIDE = re.compile(rf"\.{ATTEMPT.pattern}\.[0-9a-f]{{16}}")
+"""What is to be removed has such a name."""
+
 LIST = "*"
 """Asks for what was forgotten before."""
 
@@ -39,10 +46,14 @@ OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class Cleaner:
     """The spawner's end: what is to be removed, and the process that does so.
 
-    `main`: what that process runs, given its end of a socket; it closes all else that it has."""
+    `work`: the folder of the folders; `outputs`: the path of an output that an attempt has until it
+    is forgotten; `main`: what that process runs, given its end of a socket; it closes all else that
+    it has."""
 
-    def __init__(self, main: Callable[[socket.socket], None]) -> None:
-        self._main = main
+    def __init__(
+        self, work: str, outputs: Callable[[str], str], main: Callable[[socket.socket], None]
+    ) -> None:
+        self._work, self._outputs, self._main = work, outputs, main
         self._waiting = deque([LIST])
         self._given: list[str] = []
         self._deaths: dict[str, int] = {}
@@ -67,10 +78,28 @@ class Cleaner:
         """Where its words arrive."""
         return self._socket.fileno()
 
-    def add(self, names: list[str]) -> None:
-        """Remove these folders; `?` before a name: only if it is empty."""
-        self._waiting.extend(names)
+    def add(self, names: list[str]) -> list[str]:
+        """Remove the folders of these attempts, whose names are free from now on; `?` before a
+        name: only if it is empty. Why folders could not be removed."""
+        kept: list[str] = []
+        try:
+            folder = os.open(self._work, OPEN)
+        except FileNotFoundError:
+            return kept
+        except OSError as error:
+            return [_why(self._work, error)]
+        try:
+            for name in names:
+                plain = name.removeprefix("?")
+                try:
+                    if not _remove(folder, plain) and plain == name:
+                        self._waiting.append(_set_aside(folder, plain))
+                except OSError as error:
+                    kept.append(_why(f"{self._work}/{plain}", error))
+        finally:
+            os.close(folder)
         self._hand_over()
+        return kept
 
     def hear(self) -> list[str]:
         """Takes in what it said; why folders could not be removed."""
@@ -84,7 +113,10 @@ class Cleaner:
         for line in lines:
             word, _, rest = os.fsdecode(line).partition(" ")
             if word == "found":
-                self._waiting.append(rest)
+                if ASIDE.fullmatch(rest):
+                    self._waiting.append(rest)
+                elif not os.path.exists(self._outputs(rest)):  # else somebody has the name by now
+                    kept += self.add([rest])
                 continue
             name = self._given.pop(0)
             self._deaths.pop(name, None)
@@ -122,6 +154,13 @@ class Cleaner:
             self._socket.sendall(os.fsencode("".join(f"{name}\n" for name in self._given)))
 
 
+def _set_aside(folder: int, name: str) -> str:
+    """Give what has this name in an open folder a name that no attempt has; which one."""
+    new = f".{name}.{os.urandom(8).hex()}"
+    os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+    return new
+
+
 def serve(door: socket.socket, work: str, outputs: Callable[[str], str]) -> None:
     """Remove what is asked for in this folder, to the end of the input; `outputs`: the path of an
     output that an attempt has until it is forgotten."""
@@ -143,7 +182,8 @@ def _forgotten(work: str, outputs: Callable[[str], str]) -> Iterator[str]:
     """The leftovers that nobody got round to removing: outputs are forgotten first."""
     with contextlib.suppress(FileNotFoundError), os.scandir(work) as entries:
         for entry in entries:
-            if ATTEMPT.fullmatch(entry.name) and not os.path.exists(outputs(entry.name)):
+            forgotten = ATTEMPT.fullmatch(entry.name) and not os.path.exists(outputs(entry.name))
+            if forgotten or ASIDE.fullmatch(entry.name):
                 yield entry.name
 
 
@@ -152,19 +192,22 @@ def _step(work: str, name: str) -> str:
     try:
         folder = os.open(work, OPEN)
         try:
-            plain = name.removeprefix("?")
-            return "gone\n" if remove(folder, plain, STEP, plain != name) else "left\n"
+            return "gone\n" if remove(folder, name, STEP) else "left\n"
         finally:
             os.close(folder)
     except OSError as error:
-        why = " ".join(f"{work}/{name.removeprefix('?')}: {error.strerror}".split())
-        return f"kept {why}\n"
+        return f"kept {_why(f'{work}/{name}', error)}\n"
 
 
-def remove(folder: int, name: str, most: int, if_empty: bool = False) -> bool:
+def _why(path: str, error: OSError) -> str:
+    """A line of why what is there could not be removed."""
+    return " ".join(f"{path}: {error.strerror}".split())
+
+
+def remove(folder: int, name: str, most: int) -> bool:
     """Remove at most so many files and folders of what has this name in an open folder; whether
     there is nothing left to do. Raises OSError where something cannot be removed."""
-    if _remove(folder, name) or if_empty:
+    if _remove(folder, name):
         return True
     left = _Count(most)
     top = _open(folder, name)

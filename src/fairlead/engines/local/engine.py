@@ -7,7 +7,6 @@ thread starts the shims. So the engine can be killed at any moment and finds eve
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -39,7 +38,7 @@ from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Supervisor
 from fairlead.engines.local.task import Phase, Task
 from fairlead.engines.news import NewsWatch
-from fairlead.engines.people import CannotRunError, make_work_folder
+from fairlead.engines.people import make_work_folder
 from fairlead.model.machine import Cluster, Machine
 
 
@@ -136,31 +135,20 @@ class LocalEngine:
         task = self._supervisor.tasks[attempt] = Task(
             attempt, assignment, grouped=self._groups is not None
         )
-        if assignment.machine not in self._nodes:
-            why = f'there is no machine "{assignment.machine}" here'
-            return self._supervisor.finish(task, Lost(attempt, False, why))
-        if assignment.command is None:
-            now = time.time_ns() // 1000
-            if assignment.call is None:
-                return self._supervisor.finish(task, Ended(attempt, Cause.EXITED, 0, now, now))
-            why = "local tasks are commands: a call needs the engine of the library that made it"
-            return self._supervisor.finish(
-                task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why)
-            )
         try:
-            spawner.start(self._request(assignment))
-        except CannotRunError as error:
-            now = time.time_ns() // 1000
-            ended = Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
-            return self._supervisor.finish(task, ended)
+            request = self._request(assignment)
+            if isinstance(request, SpawnRequest):
+                return spawner.start(request)
+            self._begin_with_nothing(spawner, attempt)
         except OSError:
             del self._supervisor.tasks[attempt]  # it was not launched, and may be again
             raise
-        return None
+        return self._supervisor.finish(task, request)
 
-    def _request(self, assignment: Assignment) -> SpawnRequest:
-        request = self._requests.build(assignment)
-        if assignment.attempt in self._fenced:
+    def _request(self, assignment: Assignment) -> SpawnRequest | Ended | Lost:
+        fresh = assignment.attempt not in self._fenced
+        request = self._requests.build(assignment, fresh)
+        if not fresh and isinstance(request, SpawnRequest):
             self._records.allow(assignment.attempt)
             self._fenced.discard(assignment.attempt)
         return request
@@ -205,9 +193,8 @@ class LocalEngine:
         with disk_trouble():
             for attempt, assignment in behind.items():
                 self._records.remove(attempt)
-                self._records.empty(attempt)
                 if assignment is None:
-                    self._give_up(attempt)
+                    self._give_up(spawner, attempt)
                 else:
                     self._launch(spawner, assignment)
         self._flush(spawner)
@@ -218,16 +205,22 @@ class LocalEngine:
             task = self._supervisor.tasks.get(attempt)
             if task is None:
                 with disk_trouble():
-                    self._give_up(attempt)
+                    self._give_up(spawner, attempt)
             elif task.silent:
                 self._behind[attempt] = None
             else:
                 self._supervisor.stop(task, Cause.STOPPED)
         self._flush(spawner)
 
-    def _give_up(self, attempt: Attempt) -> None:
+    def _begin_with_nothing(self, spawner: Spawner, attempt: Attempt) -> None:
+        """What has the name of an attempt that never ran is of another journal."""
+        if self._records.empty(attempt):
+            spawner.remove([attempt])
+
+    def _give_up(self, spawner: Spawner, attempt: Attempt) -> None:
         """It never was launched here, and never will be."""
         self._records.forbid(attempt)
+        self._begin_with_nothing(spawner, attempt)
         task = self._supervisor.tasks[attempt] = Task(attempt, None)
         why = "it was stopped before it started"
         self._supervisor.finish(task, Lost(attempt, False, why, machine_at_fault=False))
@@ -258,22 +251,24 @@ class LocalEngine:
                 with disk_trouble():
                     self._groups.prepare()
         with disk_trouble():
-            never = self._find_all(expected)
+            never = self._find_all(self._spawner, expected)
         self._supervisor.again()
         self._ready = True
         self._tidy(self._spawner)
         return never
 
-    def _find_all(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def _find_all(self, spawner: Spawner, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         """Find every attempt that is expected and stop all others; those that never started."""
         make_work_folder(self._records.work)
         present = self._records.present()
         grouped = self._groups.present() if self._groups is not None else []
         wanted = {one.attempt: one for one in expected}
-        never = [one.attempt for one in wanted.values() if not self._find(one.attempt, one)]
+        never = [each for each, one in wanted.items() if not self._find(each, one)]
         for attempt in present:
             if attempt not in wanted and attempt not in self._fenced:
                 self._find(attempt, None)
+        for attempt in self._fenced:
+            self._begin_with_nothing(spawner, attempt)
         for task in [task for key, task in self._supervisor.tasks.items() if key not in wanted]:
             self._silence(task)
         followed = self._supervisor.tasks
@@ -369,7 +364,9 @@ class LocalEngine:
         if self._memory is not None:
             self._memory.close()
         if self._spawner is not None:
-            if self._groups is not None:
+            # A shim that is about to make its task's group needs what holds the groups.
+            tasks = self._supervisor.tasks.values()
+            if self._groups is not None and not any(task.under_way() for task in tasks):
                 self._groups.close()
             self._spawner.close()
             self._spawner = None

@@ -263,13 +263,25 @@ class Records:
         with contextlib.suppress(OSError):  # a full disk keeps nothing more, either
             create(f"{self.record(attempt)}.cut", "cut\n")
 
-    def empty(self, attempt: Attempt) -> None:
-        """Outputs under its name are another's that is gone: it begins with nothing. The files
-        stay, for a working folder without them is a forgotten one."""
+    def empty(self, attempt: Attempt) -> bool:
+        """It never ran, so outputs under its name are another's: it begins with nothing. The files
+        stay, for a working folder without them is a forgotten one. Whether there is something in
+        such a folder, too."""
+        flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         for stream in Stream:
-            with contextlib.suppress(FileNotFoundError):
-                path = self.output(attempt, stream)
-                os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC))
+            path = self.output(attempt, stream)
+            try:
+                os.close(os.open(path, flags))
+            except FileNotFoundError:
+                continue
+            except OSError as error:  # something that a task of the service's user put there
+                self.faults.append(f"{path} cannot be emptied: {error.strerror}")
+        try:
+            return bool(os.listdir(self.folder(attempt)))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
 
     def forget(self, attempt: Attempt) -> None:
         """Remove its outputs, and their folder if nobody else has any there."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from math import ceil
 
-from fairlead.engines.interface import Assignment, Stream
+from fairlead.engines.interface import Assignment, Cause, Ended, Lost, Stream
 from fairlead.engines.local.environment import argv, environment
 from fairlead.engines.local.groups import Groups
 from fairlead.engines.local.hardware import Gpus
 from fairlead.engines.local.records import Records
 from fairlead.engines.local.spawner_link import SpawnRequest
-from fairlead.engines.people import person
+from fairlead.engines.people import CannotRunError, person
 from fairlead.model.machine import Machine
 
 
@@ -46,11 +47,23 @@ class SpawnRequests:
             self._first[machine.name] = (first, number)
             first += number
 
-    def build(self, assignment: Assignment) -> SpawnRequest:
-        """The request that starts an attempt. Raises CannotRunError."""
+    def build(self, assignment: Assignment, fresh: bool) -> SpawnRequest | Ended | Lost:
+        """The request that starts an attempt, or its end where no process can be of it. `fresh`: no
+        spawner was told of it before. Raises OSError."""
         attempt = assignment.attempt
+        if assignment.machine not in self._first:
+            return Lost(attempt, False, f'there is no machine "{assignment.machine}" here')
+        now = time.time_ns() // 1000
+        if assignment.command is None and assignment.call is None:
+            return Ended(attempt, Cause.EXITED, 0, now, now)
+        if assignment.command is None:
+            why = "local tasks are commands: a call needs the engine of the library that made it"
+            return Ended(attempt, Cause.NOT_STARTED, 1, now, None, why)
         name = assignment.user
-        someone = None if name is None else person(name, f'it cannot become "{name}"')
+        try:
+            someone = None if name is None else person(name, f'it cannot become "{name}"')
+        except CannotRunError as error:
+            return Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
         env = environment(
             assignment,
             someone,
@@ -64,6 +77,7 @@ class SpawnRequests:
             attempt,
             self._records.folder(attempt) if assignment.cwd is None else assignment.cwd,
             assignment.cwd is None,
+            fresh,
             (
                 self._records.output(attempt, Stream.OUT),
                 self._records.output(attempt, Stream.ERR),

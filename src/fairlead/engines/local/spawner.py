@@ -90,7 +90,7 @@ class Spawner:
             os.set_blocking(end, False)
         signal.set_wakeup_fd(wake)
         self._say(f"ready {os.getpid()}\n")
-        self._cleaner = Cleaner(self._clean)
+        self._cleaner = Cleaner(work, self._first_output, self._clean)
 
     def serve(self) -> None:
         """Do what the engine asks for, until it is gone."""
@@ -130,7 +130,7 @@ class Spawner:
 
     def _do(self, message: Any) -> None:
         if "remove" in message:
-            self._cleaner.add(message["remove"])
+            self._tell_kept(self._cleaner.add(message["remove"]))
             return
         try:
             pid = self._start(message)
@@ -151,8 +151,12 @@ class Spawner:
         folder = os.fsencode(message["folder"])
         opened: list[int] = []
         try:
-            opened.extend(_output(path, owner) for path in message["outputs"])
+            # What an attempt finds under its name that was never launched is another's.
+            fresh = message["fresh"]
+            opened.extend(_output(path, owner, fresh) for path in message["outputs"])
             if message["own_folder"]:  # after the outputs: a folder without them is a forgotten one
+                if fresh and os.path.lexists(folder):
+                    self._tell_kept(self._cleaner.add([message["attempt"]]))
                 _make_folder(folder, owner)
             order = Order(
                 message["attempt"],
@@ -175,12 +179,12 @@ class Spawner:
         """The life of the process that removes folders."""
         signal.set_wakeup_fd(-1)
         close_all({door.fileno()})
+        serve(door, self._work, self._first_output)
 
-        def outputs(name: str) -> str:
-            job = int(name.partition(".")[0])
-            return f"{self._outputs}/{job // JOBS_A_FOLDER}/{name}.stdout"
-
-        serve(door, self._work, outputs)
+    def _first_output(self, name: str) -> str:
+        """The path of an output that the attempt of this name has until it is forgotten."""
+        job = int(name.partition(".")[0])
+        return f"{self._outputs}/{job // JOBS_A_FOLDER}/{name}.stdout"
 
     def _reap(self) -> None:
         """Tell the ends of shims, once what is left of their groups was killed."""
@@ -228,9 +232,11 @@ def _make_folder(path: bytes, owner: Owner | None) -> None:
         os.chown(path, owner.uid, owner.gid)
 
 
-def _output(path: str, owner: Owner | None) -> int:
-    """A file for output, made with the folder that it is in where that is not there."""
+def _output(path: str, owner: Owner | None, fresh: bool) -> int:
+    """A file for output, made with the folder that it is in where that is not there; an empty one
+    where it is to be `fresh`."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags |= os.O_TRUNC if fresh else 0
     file = None
     while file is None:  # the engine removes a folder that it finds empty
         try:

@@ -36,6 +36,7 @@ class SpawnRequest:
     attempt: Attempt
     folder: str
     own_folder: bool  # the folder is made for it
+    fresh: bool  # no spawner was told of it before: what has its name is another's
     outputs: tuple[str, str]
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -131,6 +132,7 @@ class Spawner:
                 "attempt": str(request.attempt),
                 "folder": request.folder,
                 "own_folder": request.own_folder,
+                "fresh": request.fresh,
                 "outputs": request.outputs,
                 "argv": request.argv,
                 "env": request.env,
@@ -143,7 +145,7 @@ class Spawner:
         )
 
     def remove(self, attempts: Sequence[Attempt], if_empty: bool = False) -> None:
-        """Have the working folders of these removed."""
+        """Have the working folders of these removed. What starts later has none of them."""
         mark = "?" if if_empty else ""
         self._out += to_frame({"remove": [f"{mark}{attempt}" for attempt in attempts]})
 

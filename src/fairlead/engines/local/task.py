@@ -47,6 +47,10 @@ class Task:
     over: Ended | Lost | None = None
     timers: int = 0  # the number of its first timer; those before it are of who had its name
 
+    def under_way(self) -> bool:
+        """Whether its shim may be at work."""
+        return self.phase in (Phase.ORDERED, Phase.RUNNING)
+
 
 class Timer(Enum):
     """Actions on a task that are due at some time."""
