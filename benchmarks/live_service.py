@@ -78,7 +78,7 @@ class Nowhere:
     """A store that keeps nothing."""
 
     def __init__(self) -> None:
-        self.leader = ""
+        self.leader, self.restored = "", False
         self._last = 0
 
     def append(self, entries: Sequence[Entry]) -> None:

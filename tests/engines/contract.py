@@ -541,6 +541,29 @@ class EngineContract:
         engine.acknowledge([end])
         assert [each for each in engine.poll() if each.attempt == one] == []
 
+    @pytest.mark.parametrize("acknowledged", [False, True])
+    def test_what_has_the_name_of_what_ended_is_another_one(
+        self, bed: Bed, acknowledged: bool
+    ) -> None:
+        """The journal of that one is gone, or an older copy was put back: nobody forgot what it
+        wrote."""
+        first, (one, _, _) = bed.engine(), new_attempts()
+        first.reconcile([])
+        first.launch([bed.assignment(one, Doing.PRINTING)])
+        end = end_of(bed, first, one)
+        first.acknowledge([end] if acknowledged else [])
+        first.poll()
+        first.close()
+        second, _ = self.fresh(bed)
+        second.launch([bed.assignment(one, Doing.BADLY)])
+        end = end_of(bed, second, one)
+        assert isinstance(end, Ended), end
+        assert (end.cause, end.code, end.output) == (Cause.EXITED, 3, 0)
+        assert second.output(one, Stream.OUT, 0, 100).data == b""
+        assert bed.starts(one) == 2
+        second.acknowledge([end])
+        second.close()
+
     def test_reconciling_an_engine_that_works_loses_nothing(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
         one, other = bed.assignment(self.a, Doing.LASTING), bed.assignment(self.b, Doing.BADLY)

@@ -216,6 +216,7 @@ class World:
         """An attempt is launched, unless it is known already."""
         if assignment.attempt in self.tasks:
             return
+        self.outputs.pop(assignment.attempt, None)  # of another one that had its name
         now = self.clock()
         neither = assignment.command is None and assignment.call is None
         fate = Fate() if neither else self.fates(assignment)

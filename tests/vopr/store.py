@@ -68,7 +68,7 @@ class SimStore:
         written: Callable[[], None],
     ) -> None:
         disk.place.writer = None  # the one before is dead
-        self.leader = ""
+        self.leader, self.restored = "", False
         self.disk = disk
         self.inner = MemoryStore(disk.place)
         self.chance = chance

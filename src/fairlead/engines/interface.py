@@ -37,6 +37,15 @@ def damaged(path: Path) -> tuple[str, str]:
     )
 
 
+def overtaken(what: str, newest: int, owner: int) -> str:
+    """Why this owner of the journal starts nothing, where a newer one was heard of."""
+    return (
+        f"another service has taken {what} over (it is owner {newest} of the journal, and this one"
+        f" was owner {owner}); if an older journal was put back, stop this service, remove the head"
+        " file that is beside the journal, and start it again"
+    )
+
+
 @contextmanager
 def disk_trouble() -> Iterator[None]:
     """A disk that is full or broken is the engine's failure."""

@@ -259,7 +259,7 @@ def test_what_has_the_name_of_another_one_finds_nothing_of_it(bed: LocalBed, aga
 
 def test_what_is_cancelled_before_its_start_has_no_outputs_of_another_one(bed: LocalBed) -> None:
     left(bed, bed.ready(), A, "echo old >file; echo old")
-    engine = bed.ready()
+    engine = bed.ready(assign(A, "true"))
     engine.cancel([A])
     end = end_of(bed, engine, A)
     assert isinstance(end, Lost)

@@ -20,6 +20,8 @@ def test_the_name_stays_and_the_owner_grows(tmp_path: Path) -> None:
     assert (again.new, again.name, again.owner) == (False, first.name, 3)
     with pytest.raises(EngineError, match="it is owner 3 of the journal, and this one was owner 2"):
         again.take(2)
+    with pytest.raises(EngineError, match="stop this service, remove the head file"):
+        again.take(2)
     again.take(4)
     with pytest.raises(EngineError, match="owner 4"):
         first.check(3)

@@ -223,6 +223,21 @@ def test_a_damaged_head_is_noticed_and_a_missing_one_is_made_again(path: Path) -
     assert head.exists()
 
 
+def test_a_journal_whose_head_was_removed_is_one_that_was_put_back(path: Path) -> None:
+    for removed in (False, True, False):
+        if removed:
+            beside(path, "head").unlink()
+        store = open_store(path)
+        assert store.restored is removed
+        store.close()
+
+
+def test_a_new_journal_was_not_put_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "journal.db")
+    assert not store.restored
+    store.close()
+
+
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("not a database at all\n" * 100)

@@ -17,6 +17,7 @@ from fairlead.service.settings import Settings
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fate, World
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
+from tests.service.loop.test_journal import same
 
 
 def elsewhere(stage: Stage, identity: str = "other") -> None:
@@ -191,3 +192,28 @@ def test_an_engine_refuses_who_was_overtaken() -> None:
     assert start.owner == owner + 1
     with pytest.raises(EngineError, match="newer owner"):
         FakeEngine(stage.world).reconcile([], owner)
+
+
+def test_a_journal_that_was_put_back_is_no_service_that_was_overtaken() -> None:
+    """The engine has heard of more starts than the backup holds."""
+    stage = Stage()
+    stage.submit(job("x"), job("y"))
+    stage.settle(1)
+    backup = list(stage.place.rows)
+    for _ in range(3):
+        stage.restart()
+        stage.settle(1)
+    stage.place = Place(rows=backup)
+    stage.restart()
+    stage.step()
+    assert "newer owner" in stage.service.engine_trouble
+    stage.restart()
+    stage.service.store.restored = True  # what said how far it went was removed
+    stage.settle(2)
+    assert stage.service.ready
+    assert len(stage.running()) == 2
+    stage.restart()
+    stage.settle(2)
+    assert stage.service.ready
+    assert stage.world.owner > 1_000  # seconds since 1970, and a start
+    same(stage)

@@ -194,7 +194,8 @@ class LocalEngine:
             for attempt, assignment in behind.items():
                 self._records.remove(attempt)
                 if assignment is None:
-                    self._give_up(spawner, attempt)
+                    self._begin_with_nothing(spawner, attempt)
+                    self._give_up(attempt)
                 else:
                     self._launch(spawner, assignment)
         self._flush(spawner)
@@ -205,7 +206,7 @@ class LocalEngine:
             task = self._supervisor.tasks.get(attempt)
             if task is None:
                 with disk_trouble():
-                    self._give_up(spawner, attempt)
+                    self._give_up(attempt)
             elif task.silent:
                 self._behind[attempt] = None
             else:
@@ -217,10 +218,9 @@ class LocalEngine:
         if self._records.empty(attempt):
             spawner.remove([attempt])
 
-    def _give_up(self, spawner: Spawner, attempt: Attempt) -> None:
+    def _give_up(self, attempt: Attempt) -> None:
         """It never was launched here, and never will be."""
         self._records.forbid(attempt)
-        self._begin_with_nothing(spawner, attempt)
         task = self._supervisor.tasks[attempt] = Task(attempt, None)
         why = "it was stopped before it started"
         self._supervisor.finish(task, Lost(attempt, False, why, machine_at_fault=False))

@@ -7,7 +7,7 @@ import re
 import uuid
 from pathlib import Path
 
-from fairlead.engines.interface import EngineError, damaged
+from fairlead.engines.interface import EngineError, damaged, overtaken
 from fairlead.engines.local.processes import boot
 from fairlead.model.errors import InputError
 from fairlead.whole_file import write_private
@@ -58,10 +58,7 @@ class Identity:
         """Raises EngineError where somebody with a higher number was here."""
         newest = max(self.owner, 0 if self.new else self._read()[2])
         if owner < newest:
-            raise EngineError(
-                f"another service has taken this state folder over (it is owner {newest} of the"
-                f" journal, and this one was owner {owner})"
-            )
+            raise EngineError(overtaken("this state folder", newest, owner))
 
     def disown(self) -> None:
         """The journal of its owners is gone, and a new one numbers them from the first: durably."""

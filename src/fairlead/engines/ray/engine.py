@@ -26,6 +26,7 @@ from fairlead.engines.interface import (
     Started,
     Stream,
     first_byte,
+    overtaken,
 )
 from fairlead.engines.local import outputs, processes
 from fairlead.engines.ray import line
@@ -316,10 +317,8 @@ class RayEngine:
         """Raises EngineError where the launcher knows a newer owner of the journal."""
         if "overtaken" in answer:
             self._disconnect()
-            raise EngineError(
-                "another service has taken this Ray cluster over (it is owner"
-                f" {answer['overtaken']} of the journal, and this one was owner {self._owner})"
-            )
+            newest = answer["overtaken"]
+            raise EngineError(overtaken("this Ray cluster", newest, self._owner))
 
     def _end(self, launcher_: Any, patience: float) -> None:
         """Ends the launcher of a service that is gone, and waits until its name is free."""

@@ -87,9 +87,11 @@ class Readable(Protocol):
 class Store(Readable, Protocol):
     """A journal's keeper. One writer at a time.
 
-    `leader`: the address at which the writer answers, for those who wait to take over."""
+    `leader`: the address at which the writer answers, for those who wait to take over. `restored`:
+    what said how far it went had been removed, as where an older copy was put in its place."""
 
     leader: str
+    restored: bool
 
     def append(self, entries: Sequence[Entry]) -> None:
         """All of them or none; durable on return. Entries that are there already, the same, are

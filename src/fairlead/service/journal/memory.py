@@ -44,7 +44,7 @@ class MemoryStore:
         if place.writer is not None and seen != (now.epoch, now.beat, now.seq):
             raise TakenJournalError("the journal in memory is being written by another service")
         self._place = place
-        self.leader = ""
+        self.leader, self.restored = "", False
         self._closed = False
         place.writer = self
         place.epoch, place.beat, place.held, place.leader = place.epoch + 1, 0, True, ""

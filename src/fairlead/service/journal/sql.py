@@ -45,7 +45,7 @@ class SqlStore(SqlReader):
         seen: Standing | None = None,
     ) -> None:
         super().__init__(name, connect, head)
-        self.leader = ""
+        self.leader, self.restored = "", False
         self._renewing = threading.Lock()
         self._pulse: Session | None = None
         self._turn = threading.Lock()
@@ -68,6 +68,7 @@ class SqlStore(SqlReader):
                 raise TakenJournalError(f"another service writes {self} after all")
             session.commit()
             if head is not None:
+                self.restored = self._seq > 0 and not head.exists()
                 self._head = Head(head, self._marked())
         except BaseException:
             session.close()

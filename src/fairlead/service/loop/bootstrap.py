@@ -1,7 +1,9 @@
 """The first entries of a service that starts, whether its journal is new or not.
 
 The first of all stands alone, and is durable before an engine hears of this service: its number
-grows with each start, and tells engines who is the newest owner of the journal."""
+grows with each start, and tells engines who is the newest owner of the journal. Where an older copy
+of it was put back engines have heard of more starts than it holds: the number goes on with the
+seconds since 1970, of which there are more."""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def check_engine(records: Records, engine: Engine) -> None:
         )
 
 
-def take_over(step: Step, settings: Settings, engine: Engine) -> Step:
+def take_over(step: Step, settings: Settings, engine: Engine, restored: bool) -> Step:
     """Writes down that this service owns the journal from now on. What the core follows stays as
     it was until `begin`, which is tried on a copy first: what cannot be is refused before anything
     is written. Returns that one, for right after this step is durable. Raises InputError."""
@@ -65,6 +67,8 @@ def take_over(step: Step, settings: Settings, engine: Engine) -> Step:
     body, before = start_body(step.core.ids.units, settings), step.records.start
     if before is not None:
         body |= {name: getattr(before, name) for name in CHOSEN}
+        if restored:
+            body["owner"] = max(before.owner + 1, step.time // 1_000_000)
     step.note(SERVICE_STARTED, **body)
     return tried
 

@@ -355,7 +355,7 @@ class Service:
                 return False
             self.core = first_core(nodes, self.settings)
         step = Step(self.core, self.records, time)
-        self._tried = take_over(step, self.settings, self.engine)
+        self._tried = take_over(step, self.settings, self.engine, self.store.restored)
         self._owns = True
         return self._finish(PendingStep(step, ()))
 

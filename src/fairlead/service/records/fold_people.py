@@ -87,7 +87,8 @@ def service_started(records: Records, entry: Entry, _content: Event | Decision |
     if before is None:
         records.start = Start(entry.time, **body, owner=1)
     else:
-        records.start = replace(before, time=entry.time, **body, owner=before.owner + 1)
+        owner = entry.body.get("owner", before.owner + 1)
+        records.start = replace(before, time=entry.time, **body, owner=owner)
 
 
 def engine_changed(records: Records, entry: Entry, _content: Event | Decision | None) -> None:

@@ -83,7 +83,7 @@ class Start:
     `engine`: the identity of the engine that launches go to; None: a version wrote this that did
     not say. `engine_gone`: an operator has said that nothing runs there any more, and that nobody
     will ask it again; `may_run_twice`: and that what must run once is started again, though it may
-    have begun there. `owner` grows by one each time."""
+    have begun there. `owner` grows each time, by one but where an older journal was put back."""
 
     time: int
     version: str

@@ -127,10 +127,10 @@ class DriverApi:
             return missing
         for tree in batch:
             key: Key = tree["key"]
-            known = self._book.attempts.get(key)
-            if known is not None and known.unwanted:
+            known = self._book.attempts.get(key) or self._book.over.get(key)
+            if known is not None and known.unwanted and known.end is None:
                 known.behind = known.behind or partial(self._begin, tree)
-            elif known is None and key not in self._book.over:
+            elif known is None or known.unwanted:
                 self._begin(tree)
         if len(self._queue) <= AT_ONCE:
             self._submit_some()
@@ -139,11 +139,20 @@ class DriverApi:
         return []
 
     def _begin(self, tree: Tree) -> None:
+        self._drop(tree["key"], self._node_names.id_of(tree["spec"]["machine"]))
         self._queue.append(self._book.begin(tree, self._about()))
         self._work.notify()
 
+    def _drop(self, key: Key, node: str | None = None) -> None:
+        """Nobody asks for the outputs of who had this name in a journal that is gone, or in what
+        came after the backup of one. On that `node` the next one writes over them."""
+        other = self._book.drop_outputs(key)
+        if other is not None and other.node != node and other.node in self._node_names.alive:
+            self._pins.on(other.node, remove).remote(self._service, [key])
+
     def _give_up(self, key: Key) -> None:
         """It never was launched here, and never will be."""
+        self._drop(key)
         attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
         self._book.end(attempt, build_lost("it was cancelled before it started", False, False))
 
@@ -155,8 +164,8 @@ class DriverApi:
     def _cancel(self, keys: list[Key]) -> None:
         """Stops attempts; one that is not known is lost before it began."""
         for key in keys:
-            attempt = self._book.attempts.get(key)
-            if attempt is None:
+            attempt = self._book.attempts.get(key) or self._book.over.get(key)
+            if attempt is None or (attempt.unwanted and attempt.end is not None):
                 self._give_up(key)
             elif attempt.unwanted:
                 attempt.behind = partial(self._give_up, key)
@@ -187,6 +196,8 @@ class DriverApi:
             self._owner = owner
             expected = {tree["key"] for tree in batch}
             never: list[Key] = []
+            for attempt in self._book.over.values():
+                attempt.unwanted = True  # its end was acknowledged: what is launched is another one
             for key, attempt in list(self._book.attempts.items()):
                 attempt.behind = None
                 if key not in expected:

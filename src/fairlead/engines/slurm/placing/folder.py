@@ -18,7 +18,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from fairlead.engines.interface import Attempt, EngineError, Output, Stream, damaged, first_byte
+from fairlead.engines.interface import (
+    Attempt,
+    EngineError,
+    Output,
+    Stream,
+    damaged,
+    first_byte,
+    overtaken,
+)
 from fairlead.engines.people import Person, make_work_folder
 from fairlead.model.errors import InputError
 from fairlead.whole_file import write_private
@@ -83,10 +91,7 @@ class Folder:
         """Raises EngineError where somebody with a higher number was here."""
         newest = 0 if self.new else self._read()[1]
         if owner < newest:
-            raise EngineError(
-                f"another service has taken this state folder over (it is owner {newest} of the"
-                f" journal, and this one was owner {owner})"
-            )
+            raise EngineError(overtaken("this state folder", newest, owner))
 
     def path(self, attempt: Attempt) -> Path:
         return self.work / str(attempt)
