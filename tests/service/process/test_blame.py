@@ -15,7 +15,7 @@ from fairlead.scheduling.events import Event, JobSubmitted
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.mailbox import Mailbox
-from fairlead.service.process.blame import FEW, MOST, PAUSE, Blame, describe
+from fairlead.service.process.blame import FEW, MANY, MOST, PAUSE, Blame, describe
 from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import (
     Caller,
@@ -29,6 +29,7 @@ from fairlead.service.requests import (
     Wrong,
 )
 from fairlead.service.settings import Settings
+from fairlead.wire.kinds import Role
 from tests.engines.world import Fate
 from tests.service.fairness.at_once import AtOnce
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
@@ -256,6 +257,39 @@ def test_they_wait_for_nine_times_as_long_as_everybody_did() -> None:
     now = 118.0
     assert blame.refusal(submits("x"), 1) is None
     assert blame.refusal(submits("0"), 1) is not None
+
+
+def of(tenant: str | None, name: str = "x") -> SubmitJobs:
+    return SubmitJobs(ADMIN, (job(name, tenant=tenant),))
+
+
+def test_where_nobody_shows_a_token_one_tenants_requests_cost_the_others_nothing() -> None:
+    """Nor where one program asks for all of them."""
+    blame = Blame(lambda: 0.0)
+    for number in range(FEW):
+        blame.note(of("theirs", str(number)), 0, ValueError(), -1.0)
+    assert blame.refusal(of("theirs"), 1) is not None
+    assert blame.refusal(of("mine"), 1) is None
+    assert blame.refusal(of(None), 1) is None
+    both = SubmitJobs(ADMIN, (job("x", tenant="mine"), job("y", tenant="theirs")))
+    assert blame.refusal(both, 1) is not None
+
+
+def test_who_names_ever_other_tenants_waits_as_well() -> None:
+    blame = Blame(lambda: 0.0)
+    for number in range(MANY):
+        assert blame.refusal(of(f"t{number}"), 0) is None
+        blame.note(of(f"t{number}"), 0, ValueError(), -1.0)
+    assert blame.refusal(of("new"), 1) is not None
+    assert blame.refusal(SubmitJobs(Caller("other"), (job("x"),)), 1) is None
+
+
+def test_who_is_a_tenant_himself_waits_whomever_he_names() -> None:
+    blame, caller = Blame(lambda: 0.0), Caller("token", Role.TENANT, "theirs")
+    for number in range(FEW):
+        sent = SubmitJobs(caller, (job("x", tenant=f"theirs/{number}"),))
+        blame.note(sent, 0, ValueError(), -1.0)
+    assert blame.refusal(SubmitJobs(caller, (job("x", tenant="theirs/new"),)), 1) is not None
 
 
 def test_few_are_remembered() -> None:

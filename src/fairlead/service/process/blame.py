@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -15,7 +15,11 @@ PAUSE = 60_000_000
 is made again of the journal, and everybody waits for that."""
 
 FEW = 3
-"""So many different requests of one sender that failed within that time are tried as they come."""
+"""So many different requests of one sender that failed within that time are tried as they come:
+for each tenant that they name, where the sender is none himself."""
+
+MANY = 4 * FEW
+"""So many of one sender are, whatever tenants they name."""
 
 REST = 9
 """From then on others of the kind are tried for one part in so many and one of the time: whoever
@@ -64,8 +68,10 @@ class Blame:
         for failed in recent:
             if failed.request == asked:
                 return _refused(failed)
-        alike = sum(_is_like(failed.request, request) for failed in recent)
-        return WAIT if alike >= FEW and self.clock() < self._rest else None
+        theirs = [each.request for each in recent if _are_of_one(each.request, request)]
+        alike = sum(_are_alike(each, request) for each in theirs)
+        long = alike >= FEW or len(theirs) >= MANY
+        return WAIT if long and self.clock() < self._rest else None
 
 
 def describe(request: Request, error: BaseException) -> str:
@@ -74,11 +80,25 @@ def describe(request: Request, error: BaseException) -> str:
     return f"{type(request).__name__}: {origin(error)}"
 
 
-def _is_like(one: Request, other: Request) -> bool:
-    """Whether they are of a kind, and of one tenant or else of one token."""
+def _are_of_one(one: Request, other: Request) -> bool:
+    """Whether they are of a kind, and of one tenant or else of one token, or of none."""
     mine, theirs = one.caller, other.caller
     same = (mine.tenant or mine.token) == (theirs.tenant or theirs.token)
     return same and type(one) is type(other)
+
+
+def _are_alike(one: Request, other: Request) -> bool:
+    """Whether two of one sender are about one tenant, or do not say about whom. Where nobody shows
+    a token, or one program asks for all tenants, the others of them need not wait for one."""
+    mine, theirs = _named(one), _named(other)
+    return mine is None or theirs is None or not mine.isdisjoint(theirs)
+
+
+def _named(request: Request) -> Set[str | None] | None:
+    """The tenants that it names; None: the sender is one himself, or it names none."""
+    if request.caller.tenant is not None or not isinstance(request, SubmitJobs):
+        return None
+    return {job.tenant for job in request.jobs}
 
 
 def _refused(failed: _Failed) -> Refused:
