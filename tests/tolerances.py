@@ -11,9 +11,6 @@ SHOWN = 1e-11
 CERTIFICATE = 1e-7
 """The largest feasibility or gap that a certificate may report."""
 
-PRINTED = 5e-4
-"""Against numbers that a paper prints to three digits."""
-
 
 def close(ours: float, theirs: float, tolerance: float = EXACT) -> bool:
     """Whether two numbers agree, relative to the larger, or absolutely where both are small."""

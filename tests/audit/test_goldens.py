@@ -3,6 +3,7 @@ and what holds is found to hold."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -14,11 +15,11 @@ from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from tests.audit.build import OPTIONS, audited, given, judged, made, shown_again, witness_of
-from tests.papers.cases import job, machines
-from tests.papers.test_kdf import drawn, enumerate_all
+from fairlead.studies.kdf.combinations import Judged
+from fairlead.studies.kdf.fairness import is_envy_free
+from tests.audit.build import OPTIONS, audited, given, shown_again, witness_of
+from tests.papers.cases import job, machines, tasks
 from tests.papers.test_tsf import FIGURE_2, FIGURE_3, SEVEN, U1, U2
-from tests.tolerances import PRINTED
 
 FIG_2 = given(FIGURE_2, (U1, U2))
 FIG_3 = given(FIGURE_3, SEVEN)
@@ -259,28 +260,21 @@ def _case(start: str) -> tuple[str, Input, str]:
     return name, what, policy
 
 
-@pytest.mark.deep
-def test_two_df_is_envy_free_in_64_percent_of_the_enumeration_of_three_resources_of_3() -> None:
-    # Section 6.1 of k-DF, C = 3: every combination, each orbit once with its part. The closed
-    # forms are held against what Fairlead allocates in tests/papers/test_kdf.py.
-    found = enumerate_all(3)
-    free = 0.0
-    for needs, has, part in zip(found.demand, found.two_df, found.part, strict=True):
-        users = [job(f"u{i}", *map(int, (need * 3).round())) for i, need in enumerate(needs)]
-        placed = {f"u{i}": {"m1": float(tasks)} for i, tasks in enumerate(has)}
-        finding = judged("envy-freeness", made(given(machines((3, 3, 3)), users), placed, "2df"))
-        free += part * (finding.verdict is Verdict.HOLDS)
-    assert free == pytest.approx(0.640, abs=PRINTED)
-
-
 @pytest.mark.parametrize("capacity", [3, 5])
-def test_the_auditor_sees_envy_where_the_enumeration_of_two_df_has_it(
+def test_the_auditor_sees_the_envy_that_the_study_of_two_df_counts(
     capacity: int, cases: int
 ) -> None:
-    # With C = 5 the closed forms' 58.7% is asserted in tests/papers/test_kdf.py; here a draw.
-    for where, users, row, found in drawn(capacity, cases):
+    draw = random.Random(capacity)
+    sizes = range(1, capacity + 1)
+    vectors = [(a, b, c) for a in sizes for b in sizes for c in sizes]
+    where = machines((capacity,) * 3)
+    for _ in range(10 * cases):
+        first, second, third = draw.choices(vectors, k=3)
+        demands = (first, second, third)
+        users = [job(f"u{i}", *demand) for i, demand in enumerate(demands)]
+        counted = Judged(demands, 1, {"2-DF": tuple(tasks(where, users, "2df"))})
         finding = audited("envy-freeness", given(where, users), "2df")
-        assert (finding.verdict is Verdict.HOLDS) == bool(found.envy_free[row])
+        assert (finding.verdict is Verdict.HOLDS) == is_envy_free(counted)
 
 
 def test_a_sample_says_that_it_is_one() -> None:
