@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
@@ -117,19 +117,6 @@ def _limit(random: Random, kind: Kind, unit: dict[str, Fraction]) -> dict[str, F
     return {resource: random.choice([Fraction(1), Fraction(2), Fraction(3)]) * unit[resource]}
 
 
-def _owned(job: Job, tenant: str) -> Job:
-    return Job(
-        job.name,
-        job.demand,
-        tenant=tenant,
-        tasks=None if job.tasks is None else int(job.tasks),
-        where=job.where,
-        machines=job.machines,
-        exclude=job.exclude,
-        spread=job.spread,
-    )
-
-
 def _tree(
     random: Random, kind: Kind, jobs: Sequence[Job], unit: dict[str, Fraction]
 ) -> tuple[list[Tenant], list[Job]]:
@@ -147,7 +134,8 @@ def _tree(
         )
     owner = [random.choice([None, *(tenant.name for tenant in tenants)]) for _ in jobs]
     owned = [
-        job if name is None else _owned(job, name) for job, name in zip(jobs, owner, strict=True)
+        job if name is None else replace(job, tenant=name)
+        for job, name in zip(jobs, owner, strict=True)
     ]
     return tenants, owned
 
@@ -175,7 +163,7 @@ def _pools(
         if fits:
             name = random.choice(sorted(fits))
             used.add(name)
-            owned.append(_owned(job, name))
+            owned.append(replace(job, tenant=name))
     tenants = [
         Tenant(name, pool=[m.name for m in pool], limit=_limit(random, kind, unit))
         for name, pool in sorted(pools.items())

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from fairlead.cli.main import main
-from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Problem
 from tests.reference.instances import Instance, Kind, instance
@@ -53,15 +53,13 @@ def rebuilt(
         for t in cluster.tenants
     ]
     other = [
-        Job(
-            named(job.name),
-            scaled(job.demand),
+        replace(
+            job,
+            name=named(job.name),
+            demand=FrozenMap(scaled(job.demand)),
             tenant=None if job.tenant is None else named(job.tenant),
-            tasks=None if job.tasks is None else int(job.tasks),
-            where=job.where,
-            machines=None if job.machines is None else [named(name) for name in job.machines],
-            exclude=[named(name) for name in job.exclude],
-            spread=job.spread,
+            machines=None if job.machines is None else tuple(map(named, job.machines)),
+            exclude=tuple(map(named, job.exclude)),
         )
         for job in jobs
     ]
@@ -146,8 +144,10 @@ def test_a_machine_in_two_halves_leaves_the_answer_as_it_is(cases: int) -> None:
             for tenant in cluster.tenants
         ]
         split = [
-            replace_lists(
-                job, None if job.machines is None else both(job.machines), both(job.exclude)
+            replace(
+                job,
+                machines=None if job.machines is None else both(job.machines),
+                exclude=both(job.exclude),
             )
             for job in jobs
         ]
@@ -159,20 +159,6 @@ def test_a_machine_in_two_halves_leaves_the_answer_as_it_is(cases: int) -> None:
     assert compared > SEEDS * cases / 2
 
 
-def replace_lists(job: Job, machines: tuple[str, ...] | None, exclude: tuple[str, ...]) -> Job:
-    """The job with other lists of machines."""
-    return Job(
-        job.name,
-        job.demand,
-        tenant=job.tenant,
-        tasks=None if job.tasks is None else int(job.tasks),
-        where=job.where,
-        machines=machines,
-        exclude=exclude,
-        spread=job.spread,
-    )
-
-
 def test_splitting_a_class_of_machines_leaves_the_answer_as_it_is(cases: int) -> None:
     for seed in range(SEEDS * cases):
         random = Random(seed)
@@ -182,7 +168,7 @@ def test_splitting_a_class_of_machines_leaves_the_answer_as_it_is(cases: int) ->
             for machine in cluster.machines
             for index in range(random.randint(1, 4))
         ]
-        free = [replace_lists(job, None, ()) for job in jobs]
+        free = [replace(job, machines=None, exclude=()) for job in jobs]
         problem = compile_problem(Cluster(twins, cluster.tenants), free)
         assert exact_tasks(problem) == exact_tasks(in_single_machines(problem)), seed
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 from fairlead.model.errors import CertificateError, FairleadError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Places, Proof, Round, Scarce
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.sharing.allocate import allocate
 
 Input = tuple[Cluster, tuple[Job, ...]]
@@ -46,16 +48,7 @@ def wished(
         # A tenant for this job alone: a limit may be any fraction, a number of tasks may not.
         most = held * (1 - random.choice(PARTS)) * need
         holder = Tenant(f"of {job.name}", limit={resource: most.limit_denominator(10**40)})
-        own = Job(
-            job.name,
-            job.demand,
-            tenant=holder.name,
-            tasks=None if job.tasks is None else int(job.tasks),
-            where=job.where,
-            machines=job.machines,
-            exclude=job.exclude,
-            spread=job.spread,
-        )
+        own = replace(job, tenant=holder.name)
         other = Cluster(cluster.machines, (*cluster.tenants, holder))
         try:
             wish = allocate(other, (*jobs[:index], own, *jobs[index + 1 :]), policy).proof
@@ -92,30 +85,24 @@ def believed(given: Input, policy: str, random: Random) -> Iterator[Proof]:
     needs, that it spreads, how many tasks it has, what its tenant is limited to."""
     cluster, jobs = given
     for index, job in enumerate(jobs):
-        fields = {
-            "demand": job.demand,
-            "tenant": job.tenant,
-            "tasks": None if job.tasks is None else int(job.tasks),
-            "where": job.where,
-            "machines": job.machines,
-            "exclude": job.exclude,
-            "spread": job.spread,
-        }
-        free = {"where": "", "machines": None, "exclude": ()}
         like = random.choice(jobs).demand
         less = dict(job.demand) | {random.choice(list(job.demand)): 0}
-        for lie in (free, {"tasks": None, "spread": False}, {"demand": like}, {"demand": less}):
+        lies: tuple[dict[str, Any], ...] = (
+            {"where": "", "machines": None, "exclude": ()},
+            {"tasks": None, "spread": False},
+            {"demand": like},
+            {"demand": less},
+        )
+        for lie in lies:
             try:
-                other = Job(job.name, **(fields | lie))
+                other = replace(job, **lie)
             except FairleadError:
                 continue  # a job that needs nothing
             wrong = (*jobs[:index], other, *jobs[index + 1 :])
             yield from _proofs((cluster, wrong), policy)
     for index, tenant in enumerate(cluster.tenants):
         if tenant.limit:
-            other_tenant = Tenant(
-                tenant.name, weight=tenant.weight, parent=tenant.parent, pool=tenant.pool
-            )
+            other_tenant = replace(tenant, limit=FrozenMap())
             tenants = (*cluster.tenants[:index], other_tenant, *cluster.tenants[index + 1 :])
             yield from _proofs((Cluster(cluster.machines, tenants), jobs), policy)
 

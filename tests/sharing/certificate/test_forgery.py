@@ -63,9 +63,9 @@ def neighbours(given: Input, right: dict[str, float], random: Random) -> Iterato
         for part in random.sample(SHIFTS, 2):
             fewer = int(Fraction(has) * (1 - part))  # tasks are counted
             if fewer:
-                yield cluster, swapped(jobs, index, changed(job, tasks=fewer))
+                yield cluster, swapped(jobs, index, replace(job, tasks=fewer))
             more = {r: need * (1 + part) for r, need in job.demand.items()}
-            yield cluster, swapped(jobs, index, changed(job, demand=more))
+            yield cluster, swapped(jobs, index, replace(job, demand=more))
         yield cluster, (*jobs[:index], *jobs[index + 1 :])
     for index, tenant in enumerate(cluster.tenants):
         part = random.choice(SHIFTS)
@@ -78,17 +78,6 @@ def neighbours(given: Input, right: dict[str, float], random: Random) -> Iterato
         less = Machine(machine.name, {r: x * (1 - part) for r, x in machine.capacity.items()})
         machines = (*cluster.machines[:index], less, *cluster.machines[index + 1 :])
         yield Cluster(machines, cluster.tenants), jobs
-
-
-def changed(job: Job, **other: object) -> Job:
-    fields = {
-        "demand": job.demand,
-        "tasks": job.tasks,
-        "tenant": job.tenant,
-        "machines": job.machines,
-        "spread": job.spread,
-    }
-    return Job(job.name, **(fields | other))  # type: ignore[arg-type]  # as `neighbours` has them
 
 
 def swapped(jobs: tuple[Job, ...], index: int, job: Job) -> tuple[Job, ...]:

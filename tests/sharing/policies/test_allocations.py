@@ -57,14 +57,8 @@ def random_cases(count: int) -> list[Case]:
             )
             for i in range(draw.randint(1, 4))
         ]
-        twin = replace_name(jobs[0], "twin")
-        found.append(Case(Cluster(machines), (*jobs, twin)))
+        found.append(Case(Cluster(machines), (*jobs, replace(jobs[0], name="twin"))))
     return found
-
-
-def replace_name(job: Job, name: str) -> Job:
-    tasks = None if job.tasks is None else int(job.tasks)
-    return Job(name, job.demand, tasks=tasks, machines=job.machines, spread=job.spread)
 
 
 def tasks(allocation: Allocation) -> list[float]:
