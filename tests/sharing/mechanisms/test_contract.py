@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 
-from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine
-from fairlead.model.tenant import Tenant
+from fairlead.model.machine import Cluster
 from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Mechanism, Outcome
 from fairlead.sharing.rules.registry import MECHANISMS, parse
 from tests.reference.instances import Instance, instance
+from tests.sharing.test_agreement_invariance import rebuilt
 from tests.tolerances import EXACT, close
 
 NAMES = tuple(MECHANISMS)
@@ -70,42 +70,13 @@ def held_below(problem: Problem, tasks: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_input_gives_the_same_bytes(name: str) -> None:
-    for found in some(1, "deterministic")[:20]:
-        first, second = allocated(found, name)[2], allocated(found, name)[2]
-        assert first.tasks.tobytes() == second.tasks.tobytes()
-        if first.prices is not None and second.prices is not None:
-            assert first.prices.tobytes() == second.prices.tobytes()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_job_that_can_run_nowhere_gets_nothing_and_takes_nothing_from_the_others(
-    name: str,
-) -> None:
-    cluster = Cluster([Machine("m", {"cpu": 6})], [Tenant("t"), Tenant("u")])
-    one, two = Job("a", {"cpu": 1}, tenant="t"), Job("b", {"cpu": 1}, tenant="u")
-    lost = Job("c", {"cpu": 1}, tenant="t", where="gpu")
-    problem, _, outcome = allocated((cluster, (one, two, lost)), name)
-    assert by_name(problem, outcome) == pytest.approx({"a": 3, "b": 3, "c": 0})
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_jobs_that_are_alike_get_alike(name: str, cases: int) -> None:
     for cluster, jobs in some(cases, "equal"):
         if not jobs:
             continue
-        twin = Job(
-            "twin",
-            jobs[0].demand,
-            tenant=jobs[0].tenant,
-            where=jobs[0].where,
-            tasks=None if jobs[0].tasks is None else int(jobs[0].tasks),
-            machines=jobs[0].machines,
-            exclude=jobs[0].exclude,
-            spread=jobs[0].spread,
-        )
         if jobs[0].tenant is None and any(tenant.pool for tenant in cluster.tenants):
             continue
+        twin = replace(jobs[0], name="twin")
         problem, _, outcome = allocated((cluster, (*jobs, twin)), name)
         got = by_name(problem, outcome)
         assert close(got["twin"], got[jobs[0].name], 1e-8)
@@ -115,34 +86,11 @@ def test_jobs_that_are_alike_get_alike(name: str, cases: int) -> None:
 def test_names_and_the_order_of_writing_change_nothing(name: str, cases: int) -> None:
     for cluster, jobs in some(cases, "renamed"):
         problem, _, outcome = allocated((cluster, jobs), name)
-        new = {
-            machine.name: f"x{len(cluster.machines) - i}"
-            for i, machine in enumerate(cluster.machines)
-        }
-        tenants = [
-            Tenant(
-                t.name,
-                weight=t.weight,
-                parent=t.parent,
-                limit=t.limit,
-                pool=None if t.pool is None else [new[m] for m in t.pool],
-            )
-            for t in cluster.tenants
-        ]
-        machines = [Machine(new[m.name], m.capacity, m.labels) for m in cluster.machines]
-        others = [
-            Job(
-                f"y-{j.name}",
-                j.demand,
-                tenant=j.tenant,
-                where=j.where,
-                spread=j.spread,
-                tasks=None if j.tasks is None else int(j.tasks),
-                machines=None if j.machines is None else [new[m] for m in j.machines],
-                exclude=[new[m] for m in j.exclude],
-            )
-            for j in jobs
-        ]
-        again, _, renamed = allocated((Cluster(machines[::-1], tenants), tuple(others[::-1])), name)
+        new = {m.name: f"x{len(cluster.machines) - i}" for i, m in enumerate(cluster.machines)}
+        new |= {job.name: f"y-{job.name}" for job in jobs}
+        there, others = rebuilt((cluster, jobs), new)
+        again, _, renamed = allocated(
+            (Cluster(there.machines[::-1], there.tenants), others[::-1]), name
+        )
         before, after = by_name(problem, outcome), by_name(again, renamed)
         assert all(close(before[j.name], after[f"y-{j.name}"], 1e-8) for j in jobs)
