@@ -54,10 +54,15 @@ REASONS = {
 }
 POLICIES = ["tsf", "cdrf", "drfh", "drf", "asset", "kdf(k=1)", "per-machine-drf"]
 EVERY = [
-    *((name, Tasks.DIVISIBLE) for name in (*POLICIES, *MECHANISMS)),
-    *((name, Tasks.WHOLE) for name in (*POLICIES, *MECHANISMS)),
+    *((name, tasks) for tasks in Tasks for name in (*POLICIES, *MECHANISMS)),
     *((name, Tasks.WHOLE) for name in whole_names()),
 ]
+ASKED = [
+    *(("tsf", tasks, kind) for tasks in Tasks for kind in REASONS),
+    *((*each, kind) for each in EVERY if each[0] != "tsf" for kind in ("lost", "gang")),
+]
+"""Each reason once, and what each rule does with two of them: which jobs these are is found before
+any rule is asked."""
 
 
 @cache
@@ -66,8 +71,7 @@ def without_any(rule: str, tasks: Tasks) -> fairlead.Allocation:
     return fairlead.allocate(CLUSTER, WORKS, rule, tasks)
 
 
-@pytest.mark.parametrize("kind", REASONS)
-@pytest.mark.parametrize(("rule", "tasks"), EVERY, ids=str)
+@pytest.mark.parametrize(("rule", "tasks", "kind"), ASKED, ids=str)
 def test_a_job_that_can_never_run_takes_nothing_and_says_why(
     rule: str, tasks: Tasks, kind: str
 ) -> None:
