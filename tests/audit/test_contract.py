@@ -21,6 +21,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.rules.registry import mechanism_names, policy_names
+from fairlead.studies.cases import placed
 from tests.audit.build import given, made, witness_of
 from tests.papers.cases import job, machines
 from tests.papers.test_tsf import FIGURE_3, SEVEN
@@ -145,19 +146,10 @@ def test_a_planted_loss_is_found(what: Input, victim: int, part: float) -> None:
     if not found:
         return
     robbed = found[victim % len(found)].name
-    names = {group.index: group.machines for group in outcome.allocation.classes}
-    placed = {
-        each.name: {
-            machine: place.tasks
-            / len(names[place.machine_class])
-            * (part if each.name == robbed else 1)
-            for place in each.placements or ()
-            for machine in names[place.machine_class]
-        }
-        for each in outcome.allocation.jobs
-    }
-    witness = witness_of(PROPERTIES["pareto-optimality"].check(made(what, placed), FEW))
-    assert dict(witness.jobs)[robbed] >= sum(placed[robbed].values()) * (1 - 1e-9)
+    on = placed(outcome.allocation)
+    on[robbed] = {machine: tasks * part for machine, tasks in on[robbed].items()}
+    witness = witness_of(PROPERTIES["pareto-optimality"].check(made(what, on), FEW))
+    assert dict(witness.jobs)[robbed] >= sum(on[robbed].values()) * (1 - 1e-9)
 
 
 def test_what_is_applied_twice_is_refused() -> None:

@@ -16,6 +16,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.studies.cases import placed
 from tests.audit.build import OPTIONS
 from tests.papers.cases import machines
 
@@ -44,17 +45,6 @@ def drawn(seed: int, spread: float = 0.3) -> Input:
     return Input(Cluster(where, tenants), tuple(jobs))
 
 
-def placed(outcome: Outcome) -> dict[tuple[str, str], float]:
-    """The tasks of each job on each machine."""
-    members = {found.index: found.machines for found in outcome.allocation.classes}
-    return {
-        (job.name, name): place.tasks / len(members[place.machine_class])
-        for job in outcome.allocation.jobs
-        for place in job.placements or ()
-        for name in members[place.machine_class]
-    }
-
-
 def would_run(
     job: Job, bundle: Mapping[str, Mapping[str, float]], where: tuple[Machine, ...]
 ) -> float:
@@ -81,17 +71,17 @@ def concerned(finding: Finding, name: str) -> int:
 
 
 def envious(outcome: Outcome) -> int:
-    given, on = outcome.input, placed(outcome)
+    given, on = outcome.input, placed(outcome.allocation)
     where = given.cluster.machines
     weight = {tenant.name: float(tenant.weight or 1) for tenant in given.cluster.tenants}
     found = 0
     for me in given.jobs:
-        mine = sum(on.get((me.name, machine.name), 0.0) for machine in where)
+        mine = sum(on[me.name].get(machine.name, 0.0) for machine in where)
         for other in given.jobs:
             times = weight[me.tenant or ""] / weight[other.tenant or ""]
             bundle = {
                 machine.name: {
-                    r: float(d) * times * on.get((other.name, machine.name), 0.0)
+                    r: float(d) * times * on[other.name].get(machine.name, 0.0)
                     for r, d in other.demand.items()
                 }
                 for machine in where
@@ -102,7 +92,7 @@ def envious(outcome: Outcome) -> int:
 
 
 def below_their_part(outcome: Outcome) -> int:
-    given, on = outcome.input, placed(outcome)
+    given, on = outcome.input, placed(outcome.allocation)
     where = given.cluster.machines
     weight = {tenant.name: float(tenant.weight or 1) for tenant in given.cluster.tenants}
     all_of_it = {m.name: {r: float(a) for r, a in m.capacity.items()} for m in where}
@@ -112,7 +102,7 @@ def below_their_part(outcome: Outcome) -> int:
     for job in runs:
         part = weight[job.tenant or ""] / whole
         bundle = {name: {r: a * part for r, a in has.items()} for name, has in all_of_it.items()}
-        mine = sum(on.get((job.name, machine.name), 0.0) for machine in where)
+        mine = sum(on[job.name].get(machine.name, 0.0) for machine in where)
         found += mine < would_run(job, bundle, where) * (1 - WRONG)
     return found
 
