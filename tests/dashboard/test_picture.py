@@ -17,6 +17,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import MachineClass
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
+from tests.reference.instances import Kind, instance
 from tests.transcripts import EXAMPLES
 
 NEAR = 1e-6
@@ -46,35 +47,6 @@ def check(cluster: Cluster, jobs: tuple[Job, ...], allocation: Allocation) -> in
     return len(levels)
 
 
-def drawn(seed: int) -> tuple[Cluster, tuple[Job, ...]]:
-    """Trees of tenants with limits, a few kinds of machines, and jobs that may use some of them."""
-    random = Random(seed)
-    machines = [
-        Machine(f"m{kind}-{index}", {"cpu": 4 * random.randint(1, 8), "gpu": random.choice([0, 4])})
-        for kind in range(random.randint(1, 5))
-        for index in range(random.randint(1, 3))
-    ]
-    tenants: list[Tenant] = []
-    for index in range(random.randint(1, 5)):
-        above = random.choice([None, *(tenant.name for tenant in tenants)])
-        limit = {"cpu": random.randint(1, 9)} if random.random() < 0.2 else {}
-        weight = random.choice([1, 2, 3])
-        tenants.append(Tenant(f"t{index}", weight=weight, parent=above, limit=limit))
-    names = [machine.name for machine in machines]
-    jobs = tuple(
-        Job(
-            f"j{index}",
-            {"cpu": random.randint(1, 4), "gpu": random.choice([0, 0, 1])},
-            tenant=random.choice(tenants).name,
-            tasks=random.choice([None, None, random.randint(1, 9)]),
-            machines=random.sample(names, random.randint(1, len(names))),
-            spread=random.random() < 0.2,
-        )
-        for index in range(random.randint(1, 8))
-    )
-    return Cluster(machines, tenants), jobs
-
-
 def test_a_tenant_in_a_tree_has_what_is_below_it() -> None:
     cluster = Cluster(
         [Machine("m", {"cpu": 9})],
@@ -95,7 +67,7 @@ def test_a_tenant_in_a_tree_has_what_is_below_it() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_final_places_made_smaller_are_an_answer_of_every_level(seed: int) -> None:
-    cluster, jobs = drawn(seed)
+    cluster, jobs = instance(Random(seed), Kind(pools=False, machines=9, jobs=8))
     check(cluster, jobs, allocate(cluster, jobs, ["tsf", "drf", "cdrf"][seed % 3]))
 
 

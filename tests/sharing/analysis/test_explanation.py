@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -16,6 +16,7 @@ from fairlead.sharing.allocate import allocate
 from fairlead.sharing.analysis.alike import stops_together
 from fairlead.sharing.analysis.explanation import Explanation, explain, stops_of
 from fairlead.sharing.analysis.improvements import Again, Change, Kind, apply, counterfactuals
+from tests.reference import instances as small
 from tests.tolerances import close
 
 
@@ -23,16 +24,16 @@ def machines(count: int, **capacity: float) -> list[Machine]:
     return [Machine(f"m{index}", capacity) for index in range(1, count + 1)]
 
 
-def explained(cluster: Cluster, jobs: list[Job], name: str, policy: str = "tsf") -> Explanation:
+def explained(cluster: Cluster, jobs: Sequence[Job], name: str, policy: str = "tsf") -> Explanation:
     return explain(cluster, jobs, allocate(cluster, jobs, policy), name)
 
 
-def advice(cluster: Cluster, jobs: list[Job], name: str, policy: str = "tsf") -> list[Change]:
+def advice(cluster: Cluster, jobs: Sequence[Job], name: str, policy: str = "tsf") -> list[Change]:
     why = explained(cluster, jobs, name, policy)
     return changes(cluster, jobs, why, lambda c, j: allocate(c, j, policy))
 
 
-def changes(cluster: Cluster, jobs: list[Job], why: Explanation, again: Again) -> list[Change]:
+def changes(cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again) -> list[Change]:
     """The changes that were tried and raise the job."""
     return [change for change in counterfactuals(cluster, jobs, why, again) if change.moves > 0]
 
@@ -329,34 +330,11 @@ def test_an_unknown_job_is_refused_with_a_hint() -> None:
         explained(cluster, jobs, "t")
 
 
-@st.composite
-def clusters(draw: st.DrawFn) -> tuple[Cluster, list[Job]]:
-    """Small clusters with constraints and finite jobs, without a tree."""
-    kinds = draw(st.integers(1, 3))
-    amounts = st.integers(1, 6)
-    found = [
-        Machine(f"m{kind}{index}", {"cpu": cpu, "memory": memory})
-        for kind in range(kinds)
-        for cpu, memory in [(draw(amounts), draw(amounts))]
-        for index in range(draw(st.integers(1, 2)))
-    ]
-    names = [machine.name for machine in found]
-    jobs = [
-        Job(
-            f"j{index}",
-            {"cpu": draw(amounts), "memory": draw(st.integers(0, 4))},
-            machines=draw(st.lists(st.sampled_from(names), min_size=1, unique=True)),
-            tasks=draw(st.none() | st.integers(1, 3)),
-        )
-        for index in range(draw(st.integers(1, 4)))
-    ]
-    return Cluster(found), jobs
+CLUSTERS = small.instances(small.Kind(spread=False, tenants=False, pools=False, limits=False))
 
 
-@given(clusters())
-def test_a_job_without_others_gains_no_more_than_its_prices_say(
-    instance: tuple[Cluster, list[Job]],
-) -> None:
+@given(CLUSTERS)
+def test_a_job_without_others_gains_no_more_than_its_prices_say(instance: small.Instance) -> None:
     # Alone, nobody's scale matters to it, and the tasks that it can run are concave.
     cluster, jobs = instance
     jobs = jobs[:1]
@@ -370,9 +348,9 @@ def test_a_job_without_others_gains_no_more_than_its_prices_say(
         assert gain <= change.slope * (1 + 1e-9) + 1e-9
 
 
-@given(clusters())
+@given(CLUSTERS)
 def test_every_job_that_waits_has_a_reason_and_what_stops_it_is_used_up(
-    instance: tuple[Cluster, list[Job]],
+    instance: small.Instance,
 ) -> None:
     cluster, jobs = instance
     allocation = allocate(cluster, jobs)
@@ -386,8 +364,8 @@ def test_every_job_that_waits_has_a_reason_and_what_stops_it_is_used_up(
                 assert close(scarce.held, scarce.total, 1e-8)
 
 
-@given(clusters())
-def test_changes_that_were_tried_raise_the_job(instance: tuple[Cluster, list[Job]]) -> None:
+@given(CLUSTERS)
+def test_changes_that_were_tried_raise_the_job(instance: small.Instance) -> None:
     cluster, jobs = instance
     for job in jobs[:2]:
         why = explained(cluster, jobs, job.name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import random
+from collections.abc import Sequence
+from random import Random
 
 import pytest
 
@@ -11,7 +12,10 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from tests.reference.scales import can_never_run
+from fairlead.studies.cases import placed as on_machines
+from tests.reference.instances import Kind, instance
+from tests.reference.scales import can_never_run, may_use
+from tests.tolerances import EXACT
 
 POLICY = "per-machine-drf"
 AB = (Machine("a", {"cpu": 8}), Machine("b", {"cpu": 8, "disk": 1}))
@@ -76,32 +80,6 @@ def test_one_of_many_machines_is_no_different_in_a_class() -> None:
     assert tasks(allocate(Cluster(split), *jobs)) == pytest.approx(tasks(first))
 
 
-def random_case(seed: int) -> tuple[Cluster, list[Job]]:
-    draw = random.Random(seed)
-    machines = [
-        Machine(f"m{i}", {"cpu": draw.randint(0, 8), "memory": draw.randint(1, 8)})
-        for i in range(draw.randint(1, 4))
-    ]
-    tenants = [
-        Tenant("t", weight=draw.randint(1, 3), limit={"cpu": draw.randint(1, 9)}),
-        Tenant("t1", parent="t", weight=2),
-        Tenant("t2", parent="t", limit={"memory": draw.randint(1, 9)}),
-    ]
-    names = [machine.name for machine in machines]
-    jobs = [
-        Job(
-            f"j{i}",
-            {"cpu": draw.randint(0, 3), "memory": draw.randint(1, 3)},
-            tenant=draw.choice([None, "t", "t1", "t2"]),
-            tasks=draw.choice([None, 1, 2, 5]),
-            machines=draw.sample(names, draw.randint(1, len(names))),
-            spread=draw.random() < 0.2,
-        )
-        for i in range(draw.randint(1, 6))
-    ]
-    return Cluster(machines, tenants), jobs
-
-
 @pytest.mark.parametrize("more", ["1.0000000000000000000000001", "1.5"])
 def test_levels_of_a_machine_that_are_one_double_are_two(more: str) -> None:
     cluster = Cluster(
@@ -117,33 +95,30 @@ def test_levels_of_a_machine_that_are_one_double_are_two(more: str) -> None:
 def test_random_answers_are_proved_and_leave_nobody_waiting(cases: int) -> None:
     """`allocate` checks each answer; beyond that, whoever has tasks and room is stopped."""
     for seed in range(16 * cases):
-        cluster, jobs = random_case(seed)
+        cluster, jobs = instance(Random(seed), Kind(pools=False))
         found = allocate(cluster, *jobs)
         assert found.certificate is not None
-        used = {m.name: {"cpu": 0.0, "memory": 0.0} for m in cluster.machines}
-        alone: dict[tuple[str, str], float] = {}
+        used = {m.name: dict.fromkeys(m.capacity, 0.0) for m in cluster.machines}
+        on = on_machines(found)
         for job in jobs:
-            for names, count in placed(found, job.name).items():
-                machines = names.split()
-                for name in machines:
-                    alone[job.name, name] = count / len(machines)
-                    for resource, need in job.demand.items():
-                        used[name][resource] += float(need) * count / len(machines)
+            for name, count in on[job.name].items():
+                for resource, need in job.demand.items():
+                    used[name][resource] += float(need) * count
         for job in jobs:
-            if job.tasks is not None and found.job(job.name).tasks > float(job.tasks) - 1e-6:
+            if job.tasks is not None and found.job(job.name).tasks > float(job.tasks) * (1 - EXACT):
                 continue
             if at_limit(cluster, jobs, found, job) or can_never_run(cluster, job):
                 continue
             for machine in cluster.machines:
-                if machine.name in (job.machines or ()):
+                if may_use(job, machine):
                     full = any(
-                        need and used[machine.name][r] > float(machine.capacity.get(r, 0)) - 1e-6
+                        need and used[machine.name][r] >= float(machine.capacity[r]) * (1 - EXACT)
                         for r, need in job.demand.items()
                     )
-                    assert full or (job.spread and alone[job.name, machine.name] > 1 - 1e-6)
+                    assert full or (job.spread and on[job.name][machine.name] > 1 - EXACT)
 
 
-def at_limit(cluster: Cluster, jobs: list[Job], found: Allocation, job: Job) -> bool:
+def at_limit(cluster: Cluster, jobs: Sequence[Job], found: Allocation, job: Job) -> bool:
     """Whether a limit above the job is used up."""
     parents = {tenant.name: tenant.parent for tenant in cluster.tenants}
 
@@ -162,6 +137,6 @@ def at_limit(cluster: Cluster, jobs: list[Job], found: Allocation, job: Job) -> 
                     for other in jobs
                     if tenant.name in above(other)
                 )
-                if held > float(most) - 1e-6:
+                if held >= float(most) * (1 - EXACT):
                     return True
     return False
