@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import (
@@ -20,6 +21,9 @@ from playwright.sync_api import (
 
 from tests.conftest import in_ci
 from tests.dashboard.eyes import HIGH
+
+if TYPE_CHECKING:
+    from tests.dashboard.test_live import Place
 
 PATIENT = 60_000
 """Milliseconds until a test gives up."""
@@ -143,3 +147,16 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+@pytest.fixture
+def signed_in(place: Place, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens a view as the owner of a token, the administrator's by default, who is signed in
+    already: how one signs in, others try."""
+
+    def opened(view: str = "now", token: str | None = None, **options: object) -> Page:
+        page = open_page(f"{place.url}/#{view}", token=token or place.token, **options)
+        page.get_by_role("navigation").wait_for(timeout=PATIENT)
+        return page
+
+    return opened

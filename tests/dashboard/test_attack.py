@@ -50,19 +50,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         made.close()
 
 
-@pytest.fixture
-def signed_in(place: Place, open_page: Callable[..., Page]) -> Callable[..., Page]:
-    """Opens a view as the owner of a token, the administrator's by default, who is signed in
-    already: how one signs in, others try."""
-
-    def opened(view: str, token: str | None = None, **options: object) -> Page:
-        page = open_page(f"{place.url}/#{view}", token=token or place.token, **options)
-        page.get_by_role("navigation").wait_for()
-        return page
-
-    return opened
-
-
 def test_no_column_is_cut_off_by_long_names(place: Place, signed_in: Callable[..., Page]) -> None:
     page = signed_in("jobs", width=720)
     for view in ("jobs?state=all", "events", "machines", "tenants"):

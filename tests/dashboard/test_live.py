@@ -17,7 +17,6 @@ from fairlead.dashboard.page import FOLDER
 from fairlead.wire.events import EventKind
 from fairlead.wire.kinds import MarkKind, Role
 from tests.cli.live.place import Served, environment, serving, until
-from tests.dashboard.conftest import PATIENT
 from tests.dashboard.eyes import WIDTHS, barred, widest
 from tests.ports import kept_port
 from tests.service.signin.issuer import Issuer
@@ -119,19 +118,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         made.submit("evaluate", "language", 4)
         yield made
         made.close()
-
-
-@pytest.fixture
-def signed_in(place: Place, open_page: Opened) -> Callable[..., Page]:
-    """Opens a view as the owner of a token, the administrator's by default, who is signed in
-    already: how one signs in, others try."""
-
-    def opened(view: str = "now", token: str | None = None, **options: object) -> Page:
-        page = open_page(f"{place.url}/#{view}", token=token or place.token, **options)
-        page.get_by_role("navigation").wait_for(timeout=PATIENT)
-        return page
-
-    return opened
 
 
 def test_who_has_no_token_is_shown_nothing_and_a_wrong_one_is_refused(
