@@ -215,18 +215,6 @@ def test_a_job_of_one_task_has_its_part_of_the_row() -> None:
     )
 
 
-def test_figure_2_of_the_moving_knife() -> None:
-    machines = [(4, 6), (4, 4), (4, 2)]
-    cluster = Cluster(
-        [Machine(f"m{i}", {"cpu": c, "ram": r}) for i, (c, r) in enumerate(machines)], [], []
-    )
-    jobs = tuple(
-        Job(f"u{i}", {"cpu": c, "ram": r}) for i, (c, r) in enumerate([(1, 3), (2, 1), (1, 2)])
-    )
-    answer = allocate(cluster, jobs, "moving-knife")
-    assert all(answer.job(f"u{i}").tasks >= least for i, least in enumerate((1, 2, 2)))
-
-
 def test_serial_dictatorship_of_section_3_2_gives_one_of_them_everything() -> None:
     machines = [Machine("m1", {"a": 100, "b": 10}), Machine("m2", {"a": 10, "b": 100})]
     jobs = (Job("one", {"a": 10, "b": 1}), Job("two", {"a": 1, "b": 10}))
