@@ -197,10 +197,9 @@ def holdings(
     title: str = "",
     order: Sequence[str] | None = None,
     y_most: float = 1.0,
-    words: str = "{name}",
 ) -> Panel:
-    """Stacked bars: for each place (a machine, or a resource of it) the part that each user has.
-    `words` stand in each block that has room for them."""
+    """Stacked bars: for each place (a machine, or a resource of it) the part that each user has,
+    with its name where there is room for it."""
     users = list(order or dict.fromkeys(user for place in parts.values() for user in place))
 
     def draw(axes: Axes) -> None:
@@ -215,7 +214,7 @@ def holdings(
                     axes.text(
                         x,
                         low + height / 2,
-                        words.format(name=user, value=height),
+                        user,
                         ha="center",
                         va="center",
                         fontsize=8,
