@@ -4,18 +4,16 @@ that pins each task to a node. Both on a cluster of one node with two CPUs, star
 from __future__ import annotations
 
 import atexit
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from benchmarks.cases import Measured
+from benchmarks.serving import served
 
 CPUS = 2
 
@@ -52,23 +50,13 @@ def ours(tasks: int, together: int | None = None) -> Measured:
 
     _begin()
     folder = tempfile.TemporaryDirectory()
-    state = Path(folder.name) / "state"
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairlead", "serve", "--engine", "ray"),
-            *("--address", ray.get_runtime_context().gcs_address, "--state", str(state)),
-            *("--listen", "127.0.0.1:0", "--log", "off"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None  # it was asked for
-    said = server.stdout.readline()
-    if " on " not in said:
-        raise RuntimeError(f"the service said {said!r}")
-    threading.Thread(target=server.stdout.read, daemon=True).start()
-    atexit.register(_stop, server)
-    fair.init(url=said.split()[-1], token=(state / "admin-token").read_text().strip())
+    address = ray.get_runtime_context().gcs_address
+    # The service is there until this program ends.
+    stack = ExitStack()
+    atexit.register(stack.close)
+    server = served(Path(folder.name) / "state", "--engine", "ray", "--address", address)
+    url, token, _ = stack.enter_context(server)
+    fair.init(url=url, token=token)
     remote = fair.remote(num_cpus=1)(_nothing())
     list(remote.map(range(50), together=1))
 
@@ -89,11 +77,3 @@ def _begin() -> None:
         log_to_driver=False,
         configure_logging=False,
     )
-
-
-def _stop(server: subprocess.Popen[str]) -> None:
-    server.send_signal(signal.SIGTERM)
-    try:
-        server.wait(30)
-    except subprocess.TimeoutExpired:
-        server.kill()

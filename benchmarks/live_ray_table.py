@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +29,7 @@ from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import fairlead.ray as fair
+from benchmarks.serving import served
 
 NODES = {2: (2,), 8: (2, 2, 2, 2), 32: (8, 8, 8, 8)}
 """CPUs of the nodes, by their sum; other sums are one node."""
@@ -78,31 +76,13 @@ def cluster(cpus: int) -> Iterator[list[str]]:
 @contextmanager
 def service(folder: Path) -> Iterator[Callable[[], Steps]]:
     """A service in front of the cluster, and this program as its client; asks for its steps."""
-    state = folder / "state"
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairlead", "serve", "--engine", "ray"),
-            *("--address", ray.get_runtime_context().gcs_address, "--state", str(state)),
-            *("--listen", "127.0.0.1:0", "--log", "off"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None  # it was asked for
-        said = server.stdout.readline()
-        if " on " not in said:
-            raise RuntimeError(f"the service said {said!r}")
-        threading.Thread(target=server.stdout.read, daemon=True).start()
-        url, token = said.split()[-1], (state / "admin-token").read_text().strip()
+    address = ray.get_runtime_context().gcs_address
+    with served(folder / "state", "--engine", "ray", "--address", address) as (url, token, _):
         fair.init(url=url, token=token)
-        yield lambda: steps(url, token)
-    finally:
-        fair.shutdown()
-        server.send_signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            server.wait(30)
-        server.kill()
+        try:
+            yield lambda: steps(url, token)
+        finally:
+            fair.shutdown()
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,9 @@ local engine."""
 from __future__ import annotations
 
 import atexit
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ import psutil
 
 from benchmarks.cases import Measured
 from benchmarks.live_service import LIMITS, TENANTS, batches
+from benchmarks.serving import served
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.service.journal.places import open_store
@@ -39,18 +37,11 @@ def submitting_http(machines: int, jobs: int, batch: int) -> Measured:
         f"machines:\n- {{name: 'm[0001-{machines:04}]', capacity: {{cpu: 1, memory: 1}}}}\n"
         f"tenants: [{names}]\n"
     )
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairlead", "serve", "--cluster", str(cluster)),
-            *("--state", str(state / "state"), "--listen", "127.0.0.1:0", "--log", "off"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None  # it was asked for
-    url = server.stdout.readline().split()[-1]
-    threading.Thread(target=server.stdout.read, daemon=True).start()
-    client = Client(url, token=(state / "state" / "admin-token").read_text().strip())
+    # The service is there until this program ends.
+    stack = ExitStack()
+    atexit.register(stack.close)
+    url, token, server = stack.enter_context(served(state / "state", "--cluster", str(cluster)))
+    client = Client(url, token=token)
     random = np.random.Generator(np.random.PCG64(1))
     count = iter(range(10**9))
 
@@ -71,7 +62,6 @@ def submitting_http(machines: int, jobs: int, batch: int) -> Measured:
             raise RuntimeError("the service ended")
         _ = folder
 
-    atexit.register(_stop, server)
     return run
 
 
@@ -93,33 +83,13 @@ def starting(tenants: int) -> Measured:
 
     def run() -> dict[str, float]:
         state = Path(folder.name) / f"state{next(numbers)}"
-        server = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "fairlead", "serve", "--cluster", str(cluster)),
-                *("--state", str(state), "--listen", "127.0.0.1:0", "--log", "off"),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert server.stdout is not None  # it was asked for
-        serves = server.stdout.readline()
-        used = psutil.Process(server.pid).cpu_times()
-        server.kill()
-        server.wait()
-        if not serves.startswith("serving"):
-            raise RuntimeError("the service did not start")
+        with served(state, "--cluster", str(cluster)) as (_, _, server):
+            used = psutil.Process(server.pid).cpu_times()
+            server.kill()
         return {"cpu_s": used.user + used.system}
 
     run()  # what was not compiled is now
     return run
-
-
-def _stop(server: subprocess.Popen[str]) -> None:
-    server.send_signal(signal.SIGTERM)
-    try:
-        server.wait(30)
-    except subprocess.TimeoutExpired:
-        server.kill()
 
 
 def commands(commands: int) -> Measured:
