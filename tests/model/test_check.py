@@ -12,6 +12,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.tree import parents_first
 
 MACHINES = [
     *(Machine(f"a{n}", {"cpu": 4, "gpu": 1}, {"zone": "east", "kernel": "5.15"}) for n in (1, 2)),
@@ -98,6 +99,12 @@ def test_a_parent_is_declared() -> None:
 def test_no_tenant_is_below_itself(parents: dict[str, str], cycle: str) -> None:
     (sentence,) = sentences([Tenant(name, parent=parent) for name, parent in parents.items()])
     assert f"parent: its parents lead back to it: {cycle}; let one of them" in sentence
+
+
+def test_parents_come_first_and_all_others_stay_where_they_are() -> None:
+    named = [("a", None), ("c", "b"), ("d", "c"), ("b", None), ("e", "a"), ("x", "y"), ("y", "x")]
+    tenants = [Tenant(name, parent=parent) for name, parent in named]
+    assert "".join(tenant.name for tenant in parents_first(tenants)) == "abcdeyx"
 
 
 def test_a_job_is_not_taken_for_a_tenant() -> None:

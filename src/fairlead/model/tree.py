@@ -71,6 +71,20 @@ def grow(tenants: Mapping[str, Tenant], jobs: Sequence[Job]) -> Tree:
     return tree
 
 
+def parents_first(tenants: Sequence[Tenant]) -> tuple[Tenant, ...]:
+    """The tenants in their order, but that those whose children come before them come first."""
+    named = {tenant.name: tenant for tenant in tenants}
+    found: dict[str, Tenant] = {}
+    for tenant in tenants:
+        chain: dict[str, Tenant] = {}
+        each: Tenant | None = tenant
+        while each is not None and each.name not in found | chain:
+            chain[each.name] = each
+            each = named.get(each.parent or "")
+        found.update(reversed(chain.items()))
+    return tuple(found.values())
+
+
 def check_cycles(tenants: Mapping[str, Tenant], mistakes: Mistakes) -> None:
     """No tenant is below itself. Each cycle is one mistake."""
     done: set[str] = set()

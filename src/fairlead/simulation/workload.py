@@ -165,9 +165,26 @@ class Workload:
     resources: tuple[Resource, ...]
     machines: MachineTable
     batches: Callable[[], Iterator[JobBatch]]
-    tenants: tuple[Tenant, ...] = ()
+    tenants: tuple[Tenant, ...] = ()  # a parent before its children
     terms: tuple[Term, ...] = ()
     notes: tuple[str, ...] = ()
     jobs: int | None = None  # where known before the run, for the progress bar
     tasks: int | None = None
     options: FrozenMap[str] = field(default_factory=FrozenMap)  # the assumptions, as named options
+
+    @cached_property
+    def parents(self) -> Ints:
+        """(T,) the tenant above each, -1 at the top."""
+        index = {tenant.name: place for place, tenant in enumerate(self.tenants)}
+        above = [-1 if t.parent is None else index[t.parent] for t in self.tenants]
+        return np.array(above, np.int64)
+
+    @cached_property
+    def limits(self) -> Ints:
+        """(T, R) what the tenants may hold, in units; -1 where there is no limit."""
+        found = np.full((len(self.tenants), len(self.resources)), -1, np.int64)
+        for place, tenant in enumerate(self.tenants):
+            for column, resource in enumerate(self.resources):
+                if resource.name in tenant.limit:
+                    found[place, column] = int(tenant.limit[resource.name] / resource.unit)
+        return found

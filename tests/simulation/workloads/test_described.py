@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.times import Shape, Times
 from fairlead.simulation.engine.run import simulate
+from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.run import run_ideal
 from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workload import JobBatch, Workload
 from fairlead.simulation.workloads.described import draw_times, is_described, read_described
@@ -186,3 +189,26 @@ def test_the_command_takes_what_allocate_takes(
     assert "times of 1 job are drawn" in capsys.readouterr().out
     assert main(["simulate", files[0]]) == Exit.BAD_INPUT
     assert "no jobs in it" in capsys.readouterr().err
+
+
+def test_a_tenant_may_be_written_before_the_one_above_it(tmp_path: Path) -> None:
+    above = "  - {name: top, weight: 2}\n"
+    below = "  - {name: left, parent: top}\n  - {name: right, parent: top, weight: 2}\n"
+    held = []
+    for number, tenants in enumerate((above + below, below + above)):
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(
+            "machines: [{name: m, capacity: {cpu: 6}}]\n"
+            f"tenants:\n{tenants}  - {{name: beside}}\n"
+            "jobs:\n"
+            "  - {name: a, tenant: left, demand: {cpu: 1}, tasks: 9, duration: 10s}\n"
+            "  - {name: b, tenant: right, demand: {cpu: 1}, tasks: 9, duration: 10s}\n"
+            "  - {name: c, tenant: beside, demand: {cpu: 1}, tasks: 9, duration: 10s}\n"
+        )
+        given = read_described([str(file)], {}, 0)
+        for run in (simulate, partial(run_ideal, kind=Kind.RESTRICTED)):
+            kept = Kept(tasks=False, every=5 * SECOND)
+            run(given, sinks=[kept])
+            held.append([moment.held.tolist() for moment in kept.samples])
+    assert held[:2] == held[2:]
+    assert held[0][1] == held[1][1]

@@ -8,29 +8,19 @@ import numpy as np
 
 from fairlead.sharing.present import Tenants
 from fairlead.simulation.ideal.instance import Instance
-from fairlead.simulation.workload import Bools, Floats, Ints
+from fairlead.simulation.workload import Bools, Floats
 
 
 class Weights:
     """The tenants' weights, which follow pools, and the rates of jobs."""
 
     def __init__(self, instance: Instance) -> None:
-        tenants = instance.workload.tenants
-        resources = instance.workload.resources
-        index = {tenant.name: place for place, tenant in enumerate(tenants)}
+        workload = instance.workload
+        tenants = workload.tenants
         self._instance = instance
-        self.parent: Ints = np.array(
-            [-1 if t.parent is None else index[t.parent] for t in tenants], np.int64
-        )
+        self.parent, self.limit = workload.parents, workload.limits
         self.weight: Floats = np.array([float(t.weight or 1) for t in tenants])
-        self.limit: Ints = np.array(
-            [
-                [int(t.limit[r.name] / r.unit) if r.name in t.limit else -1 for r in resources]
-                for t in tenants
-            ],
-            np.int64,
-        ).reshape(len(tenants), len(resources))
-        names = instance.workload.machines.names
+        names = workload.machines.names
         self._pool: dict[int, Bools] = {
             place: np.isin(
                 instance.machine, [names.index(name) for name in t.pool if name in names]

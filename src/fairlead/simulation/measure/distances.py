@@ -151,16 +151,5 @@ def snapshot_of(workload: Workload, moment: Moment) -> Snapshot:
 
 def tenants_of(workload: Workload, moment: Moment) -> Tenants:
     """The workload's tenants with the weights of this moment."""
-    index = {tenant.name: place for place, tenant in enumerate(workload.tenants)}
-    limit = np.full((len(index), len(workload.resources)), -1, np.int64)
-    for place, tenant in enumerate(workload.tenants):
-        for column, resource in enumerate(workload.resources):
-            if resource.name in tenant.limit:
-                limit[place, column] = int(tenant.limit[resource.name] / resource.unit)
-    return Tenants(
-        parent=np.array(
-            [-1 if t.parent is None else index[t.parent] for t in workload.tenants], np.int64
-        ),
-        weight=moment.tenant_weight,
-        limit=limit if (limit >= 0).any() else None,
-    )
+    limit = workload.limits if (workload.limits >= 0).any() else None
+    return Tenants(workload.parents, moment.tenant_weight, limit)

@@ -215,12 +215,11 @@ class Shares(SampleSink):
         sums = np.bincount(owner, share, size)
         held = np.bincount(owner, moment.held, size).astype(np.int64)
         waiting = np.bincount(owner, moment.waiting, size).astype(np.int64)
-        index = {tenant.name: place for place, tenant in enumerate(tenants)}
+        parents = self.run.workload.parents.tolist()
         for column in (sums, held, waiting):
-            for place in deepest_first(tuple(tenant.parent for tenant in tenants), index):
-                parent = tenants[place].parent
-                if parent is not None:
-                    column[index[parent]] += column[place]
+            for place in reversed(range(known)):
+                if parents[place] >= 0:
+                    column[parents[place]] += column[place]
         sums[:known] = sums[:known] / moment.tenant_weight
         there = np.flatnonzero((held > 0) | (waiting > 0))
         names = [
@@ -266,16 +265,6 @@ class Utilisation(SampleSink):
                 "waiting": waiting * units,
             },
         )
-
-
-def deepest_first(parents: tuple[str | None, ...], index: dict[str, int]) -> list[int]:
-    """The tenants' places, each before its parent."""
-
-    def depth(place: int) -> int:
-        parent = parents[place]
-        return 0 if parent is None else 1 + depth(index[parent])
-
-    return sorted(range(len(parents)), key=lambda place: -depth(place))
 
 
 def times(values: Ints) -> pa.Array:

@@ -20,6 +20,7 @@ from fairlead.model.hints import Known
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.tree import parents_first
 from fairlead.model.words import counted
 from fairlead.scheduling.state.ids import LARGEST, Ids, Unit, most_pieces
 from fairlead.simulation.workload import (
@@ -103,9 +104,10 @@ def _tenants(workload: Workload, cluster: Cluster) -> tuple[tuple[Tenant, ...], 
         return workload.tenants, np.array([*range(len(workload.tenants)), -1], dtype=np.int64)
     for tenant in workload.tenants:
         check_tenant(cluster, tenant.name)
-    declared = {tenant.name: index for index, tenant in enumerate(cluster.tenants)}
+    tenants = parents_first(cluster.tenants)
+    declared = {tenant.name: index for index, tenant in enumerate(tenants)}
     known = [declared[tenant.name] for tenant in workload.tenants]
-    return cluster.tenants, np.array([*known, -1], dtype=np.int64)
+    return tenants, np.array([*known, -1], dtype=np.int64)
 
 
 def check_tenant(cluster: Cluster, name: str) -> None:

@@ -15,6 +15,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.quantity import exact
 from fairlead.model.times import Shape, Times, read_duration, typical
+from fairlead.model.tree import parents_first
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted
 from fairlead.scheduling.state.ids import Ids, most_pieces
@@ -122,12 +123,13 @@ def described(
     terms = tuple(dict.fromkeys(t for job in jobs for t in (*needed_by(job), *_liked(job))))
     expected = told or [typical(job.duration) for job in jobs]
     arrivals = _arrivals(jobs, span, seed)
-    tenants = {tenant.name: place for place, tenant in enumerate(cluster.tenants)}
+    tenants = parents_first(cluster.tenants)
+    owner = {tenant.name: place for place, tenant in enumerate(tenants)}
     numbered = {term: place for place, term in enumerate(terms)}
     kinds = _Kinds(
         jobs=jobs,
         submit=arrivals,
-        tenant=np.array([tenants.get(job.tenant or "", -1) for job in jobs], np.int64),
+        tenant=np.array([owner.get(job.tenant or "", -1) for job in jobs], np.int64),
         demand=np.array([ids.demand(job) for job in jobs], np.int64),
         tasks=np.array([int(job.tasks or 0) for job in jobs], np.int64),
         needs=bits([[numbered[t] for t in needed_by(job)] for job in jobs], len(terms)),
@@ -142,7 +144,7 @@ def described(
         name=name,
         resources=tuple(Resource(unit.name, unit.unit, unit.piece) for unit in units),
         machines=on_cluster.machine_table(cluster, units),
-        tenants=tuple(cluster.tenants),
+        tenants=tenants,
         terms=terms,
         batches=lambda: _batches(kinds, seed),
         notes=tuple(notes),

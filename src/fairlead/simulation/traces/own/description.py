@@ -13,6 +13,7 @@ from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.json_tree import json_tree
 from fairlead.model.quantity import exact
 from fairlead.model.tenant import Tenant
+from fairlead.model.tree import parents_first
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.traces.own.form import SCHEMA, Form
 from fairlead.simulation.workload import Resource
@@ -138,4 +139,4 @@ def _tenants(given: Mapping[str, Any], file: Path) -> tuple[Tenant, ...]:
             raise InputError(f"{file}: {error.mistakes[0].what}", right) from error
     if len({tenant.name for tenant in tenants}) < len(tenants):
         raise _wrong(file, "tenants", "each tenant once")
-    return tuple(tenants)
+    return parents_first(tenants)
