@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from fractions import Fraction
 from math import nextafter
 from random import Random
 
@@ -17,6 +18,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.proof import Places, Proof, Round, Scarce
 from fairlead.model.shares import Certificate, MachineClass
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.certificate import certify, verify
 from fairlead.sharing.certificate.answer import check_answer
@@ -222,11 +224,11 @@ def test_a_proof_of_another_input_is_refused() -> None:
     for index, machine in enumerate(cluster.machines):
         before, after = cluster.machines[:index], cluster.machines[index + 1 :]
         for cpu in (7, 17):
-            other = Machine(machine.name, {**machine.capacity, "cpu": cpu}, machine.labels)
+            other = replace(machine, capacity=FrozenMap({**machine.capacity, "cpu": Fraction(cpu)}))
             clusters = Cluster((*before, other, *after), cluster.tenants)
             others.append((f"{machine.name} has {cpu}", (clusters, jobs)))
         others.append((f"no {machine.name}", (Cluster(before + after, cluster.tenants), jobs)))
-        moved = Machine(machine.name, machine.capacity, {"zone": "north"})
+        moved = replace(machine, labels=FrozenMap({"zone": "north"}))
         others.append(
             (f"{machine.name} moved", (Cluster((*before, moved, *after), cluster.tenants), jobs))
         )
@@ -237,13 +239,16 @@ def test_a_proof_of_another_input_is_refused() -> None:
         more = Job(job.name, {**job.demand, "cpu": 12}, tenant=job.tenant)
         others.append((f"{job.name} needs more", (cluster, (*before_it, more, *after_it))))
         others.append((f"no {job.name}", (cluster, before_it + after_it)))
+        if dict(proof.tasks)[job.name] > 1:
+            few = replace(job, tasks=Fraction(1))
+            others.append((f"{job.name} has a task", (cluster, (*before_it, few, *after_it))))
     for index, tenant in enumerate(cluster.tenants):
-        weighty = Tenant(tenant.name, weight=9, parent=tenant.parent, limit=tenant.limit)
+        weighty = replace(tenant, weight=Fraction(9))
         tenants = (*cluster.tenants[:index], weighty, *cluster.tenants[index + 1 :])
         if tenant.name != "idle":
             others.append((f"{tenant.name} weighs 9", (Cluster(cluster.machines, tenants), jobs)))
         if tenant.limit:
-            free = Tenant(tenant.name, weight=tenant.weight, parent=tenant.parent)
+            free = replace(tenant, limit=FrozenMap())
             tenants = (*cluster.tenants[:index], free, *cluster.tenants[index + 1 :])
             others.append((f"{tenant.name} is free", (Cluster(cluster.machines, tenants), jobs)))
     assert accepted(others, lambda other: verify(*other, proof)) == []

@@ -1,7 +1,7 @@
 """An adversary who mends forged proofs by the check's own words sells nothing but fair shares.
 
-What he may not sell is judged by rational filling, which knows neither prices nor proofs: the
-tests beside this one judge by what the check makes of the solver's own proof.
+What he may not sell is judged by rational filling, which knows neither prices nor proofs;
+test_check goes by what the check makes of the solver's own proof.
 """
 
 from __future__ import annotations
