@@ -39,9 +39,10 @@ MANY = 500
 def main() -> int:
     """Draws the README's example, from a file and in a service, and photographs its parts; the
     code of the command that drew."""
-    chromium = shutil.which("chromium")
+    chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if chromium is None:
-        print("Chromium is not installed (Debian: apt-get install chromium)", file=sys.stderr)
+        sentence = "Chromium is not installed (Debian: apt-get install chromium-headless-shell)"
+        print(sentence, file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "shares.html"

@@ -49,9 +49,9 @@ NO_MORE = (
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window. It ends with this folder's tests: while Playwright runs,
     no other test of the process could run an event loop."""
-    program = shutil.which("chromium")
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if program is None:
-        sentence = "Chromium is not installed (Debian: apt-get install chromium)"
+        sentence = "Chromium is not installed (Debian: apt-get install chromium-headless-shell)"
         if in_ci():
             pytest.fail(sentence)
         pytest.skip(sentence)
