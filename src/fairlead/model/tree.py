@@ -78,7 +78,7 @@ def parents_first(tenants: Sequence[Tenant]) -> tuple[Tenant, ...]:
     for tenant in tenants:
         chain: dict[str, Tenant] = {}
         each: Tenant | None = tenant
-        while each is not None and each.name not in found | chain:
+        while each is not None and each.name not in found and each.name not in chain:
             chain[each.name] = each
             each = named.get(each.parent or "")
         found.update(reversed(chain.items()))

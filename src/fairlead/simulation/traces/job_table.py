@@ -148,7 +148,7 @@ class _Table:
         )
         self.words = {meaning: Vocabulary() for meaning in self.names}
         self.rows: dict[str, Ints] = {}
-        self.numbers: Ints = np.zeros(0, dtype=np.int64)
+        self.numbers: list[Ints] = []  # of each part, the rows of the file that say anything
         self.begin = self.instant = self.blank = 0
         self.little: Fraction | None = None
         self.stamps = False
@@ -163,7 +163,7 @@ class _Table:
         for part in parts(self.path, self.layout, words):
             columns = [part[name] for name in self.names.values()]
             said = np.any([values != MISSING for values in columns], axis=0)
-            self.numbers = np.append(self.numbers, total + np.flatnonzero(said))
+            self.numbers.append(total + np.flatnonzero(said))
             total += len(said)
             for meaning, values in zip(self.names, columns, strict=True):
                 kept = values[said]
@@ -171,7 +171,7 @@ class _Table:
                     kept = self.times(meaning, kept, count)
                     self.words[meaning].forget()
                 found[meaning].append(kept)
-            count = len(self.numbers)
+            count += len(self.numbers[-1])
         self.blank = total - count
         if not count:
             what = f"{called(self.path)}: no row follows its header"
@@ -221,7 +221,8 @@ class _Table:
         """Keeps the first mistake in a column; `row` counts those that say anything."""
         if meaning not in self.mistakes:
             name = self.names[meaning]
-            place = place_of(self.path, self.layout, int(self.numbers[row]), name)
+            number = int(np.concatenate(self.numbers)[row])
+            place = place_of(self.path, self.layout, number, name)
             self.mistakes[meaning] = Mistake(what, right, place, about=(name.strip(),))
 
     def report(self) -> None:

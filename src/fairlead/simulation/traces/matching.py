@@ -94,9 +94,9 @@ def never_placed(workload: Workload) -> tuple[int, int]:
                     here &= found
             asked = demand > 0
             room = (machines.capacity[here][:, asked] // demand[asked]).min(axis=1, initial=LARGEST)
-            if row[width + 1]:
-                room = np.minimum(room, 1)
-            never[place] = int(room.sum()) < row[width]
+            # No machine counts for more than the gang: sums of all that they hold may be too large.
+            most = 1 if row[width + 1] else row[width]
+            never[place] = int(np.minimum(room, most).sum()) < row[width]
         jobs += int(never[kind].sum())
         tasks += int(batch.tasks[never[kind]].sum())
     return jobs, tasks
