@@ -11,7 +11,8 @@ from fairlead.simulation.engine.options import Options
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.studies.source import Source, source_of
 from fairlead.simulation.studies.study import Study, parts_of
-from fairlead.simulation.studies.workers import RUN_COSTS, WORKER_COSTS, is_little
+from fairlead.simulation.studies.workers import RUN_COSTS, WORKER_COSTS, is_little, run_study
+from fairlead.simulation.workload import Workload
 
 POLICIES = ("tsf", "drf", "fifo")
 DRAWN = source_of(["overload(machines=2, jobs=2, each=2)"])
@@ -62,3 +63,20 @@ def test_a_few_short_runs_are_left_to_one_process() -> None:
         replace(usual, options=Options(check=True)),
     ):
         assert not is_little(slow, 2, 1350)
+
+
+def test_a_workload_that_is_made_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large trace takes longer to read than to run; what a seed draws is drawn for each."""
+    drawn = study(DRAWN, 2)
+    made = DRAWN.workload(0)
+    seeds = []
+
+    def workload(_: Source, seed: int) -> Workload:
+        seeds.append(seed)
+        return made
+
+    monkeypatch.setattr(Source, "workload", workload)
+    assert len(run_study(drawn, 1, workload=made)) == 6
+    assert seeds == [1]
+    assert len(run_study(study(READ, 2), 1, workload=made)) == 6
+    assert seeds == [1]

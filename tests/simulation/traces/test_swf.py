@@ -114,6 +114,31 @@ def test_a_log_runs_on_machines_that_are_described(tmp_path: Path) -> None:
     assert only(workload).demand[1].tolist() == [1 / rates[0], 2048 * 1024 / rates[1]]
 
 
+def read(folder: Path, texts: list[str]) -> object:
+    """What becomes of a log of one line."""
+    try:
+        workload = load([saved(folder, ";\n" + " ".join(texts))])
+    except InputError as error:
+        return str(error)
+    return workload.notes, workload.tenants, repr(list(workload.batches()))
+
+
+def test_a_line_of_usual_numbers_is_read_as_any_line_is(tmp_path: Path) -> None:
+    """A sign in a field that is not read is enough that each other one is looked at by itself."""
+    line = ["1", "100", "5", "60", "4", "1", "-1", "4", "120", "2048", "1", "7", *["-1"] * 6]
+    for place in (0, 3, 7):
+        for text in (
+            *("-2", "-1", "0", "1", "1073741823", "1073741824", "1073741825", "9999999999"),
+            *("1" * 14, "1" * 25, "1_0", "-0", "-00", "01", "1.", "1.0", "1.5"),
+            *("-1.0", "-1.5", ".5", "-", "1e3", "nan", "1-0"),
+        ):
+            texts = list(line)
+            texts[place] = text
+            quickly = read(tmp_path, texts)
+            texts[5] = "+"
+            assert quickly == read(tmp_path, texts), (place, text)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -122,6 +147,7 @@ def test_a_log_runs_on_machines_that_are_described(tmp_path: Path) -> None:
         ("  1   100", "  1   -2", ":7:7: the submit time cannot be -2; write a number of seconds"),
         ("   5   60 ", "   5   nan", ":7:17: the run time cannot be nan; write a number of sec"),
         ("   5   60 ", "   5   -5 ", ":7:17: the run time cannot be -5; write a number of seco"),
+        ("   5   60 ", "   5  +60 ", ":7:16: the run time cannot be +60; write a number of secon"),
         ("   5   60 ", "   5   1e99", ":7:17: the run time cannot be 1e99"),
         ("   5   60 ", f"   5  {10**17} ", f":7:16: the run time cannot be {10**17}"),
         ("    4   120", "   1.5  120", ":7:36: the requested processors cannot be 1.5; write a"),

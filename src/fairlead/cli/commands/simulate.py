@@ -166,7 +166,7 @@ def simulate(args: argparse.Namespace) -> int:
             study,
             workers,
             lambda _, done: bar.update(len(done)),
-            tasks=workload.tasks,
+            workload=workload,
             ray=args.on == "ray",
             show=not several,
         )

@@ -149,9 +149,12 @@ def parts_of(study: Study, workers: int) -> list[Part]:
     return parts
 
 
-def run_part(part: Part, *, show: bool = False) -> list[Result]:
-    """Does the runs of a part, and keeps each as soon as it is finished."""
-    workload = keep_in_memory(part.study.source.workload(part.seed))
+def run_part(part: Part, workload: Workload | None = None, *, show: bool = False) -> list[Result]:
+    """Does the runs of a part, and keeps each as soon as it is finished. `workload`: the part's,
+    where it is made."""
+    if workload is None:
+        workload = part.study.source.workload(part.seed)
+    workload = keep_in_memory(workload)
     return [run_one(part.study, workload, p, part.seed, show=show) for p in part.policies]
 
 

@@ -15,6 +15,7 @@ from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.on_ray import joined
 from fairlead.simulation.studies.study import Part, Study, find_result, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
+from fairlead.simulation.workload import Workload
 
 Listener = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
@@ -32,7 +33,7 @@ def run_study(
     workers: int | None = None,
     listener: Listener | None = None,
     *,
-    tasks: int | None = None,
+    workload: Workload | None = None,
     ray: bool = False,
     show: bool = False,
 ) -> list[Result]:
@@ -40,7 +41,7 @@ def run_study(
     before are not done again. Results do not depend on who does them, but for `seconds`.
 
     `workers`: so many at once at most; None: as many as there are cores, but one where little is to
-    do, on Ray as many as in the cluster. `tasks`: of each run, where that is known."""
+    do, on Ray as many as in the cluster. `workload`: that of the first seed, where it is made."""
     found = {
         (policy, seed): result
         for seed in study.seeds
@@ -60,13 +61,15 @@ def run_study(
         _on_ray(study, workers, hear)
     else:
         left = len(study.seeds) * len(study.policies) - len(found)
+        tasks = None if workload is None else workload.tasks
         most = workers or (1 if is_little(study, left, tasks) else cores())
         parts = parts_of(study, most)
         if most > 1 and len(parts) > 1:
             _in_processes(parts, min(most, len(parts)), hear)
         else:
             for part in parts:
-                hear(part, run_part(part, show=show))
+                made = part.seed == study.seeds[0] or not study.source.drawn
+                hear(part, run_part(part, workload if made else None, show=show))
     return [found[policy, seed] for seed in study.seeds for policy in study.policies]
 
 

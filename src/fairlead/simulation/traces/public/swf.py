@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import itemgetter
 
 import numpy as np
 
@@ -67,6 +67,15 @@ MOST = {**dict.fromkeys(CALLED, 2**40), ALLOCATED: 2**30, REQUESTED: 2**30}
 
 _ROW = re.compile(r"\s*(-?[0-9.]+\s+){17}-?[0-9.]+\s*")
 _VALUE = re.compile(rb"(-?[0-9]{1,18})(?:\.([0-9]*))?")
+_PICK = itemgetter(*CALLED)
+_USUAL = 2**30
+_UNUSUAL = re.compile(rb"[+_]|-0")
+"""What Python takes for a part of a number, and this format does not."""
+
+_NUMBER, _STATUS = (list(CALLED).index(place) for place in (NUMBER, STATUS))
+_TIMES = tuple(i for i, place in enumerate(CALLED) if place in TIMES)
+"""Places among the fields that are read."""
+
 _SIZE = re.compile(r";\s*(MaxNodes|MaxProcs)\s*:\s*([0-9]+)")
 
 
@@ -75,27 +84,30 @@ def role(line: str) -> str | None:
     return "jobs" if line.startswith(";") or _ROW.fullmatch(line) else None
 
 
-@dataclass
 class _Lines:
-    """The fields that are read, each in an array; times in microseconds, -1 where nothing is
-    known. `sizes`: what the header says of the machine."""
+    """The lines of a log, as numbers. `sizes`: what the header says of the machine."""
 
-    path: str
-    fields: dict[int, array[int]] = field(
-        default_factory=lambda: {place: array("q") for place in CALLED}
-    )
-    sizes: dict[str, str] = field(default_factory=dict)
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.sizes: dict[str, str] = {}
+        self._numbers = array("q")
+
+    @property
+    def fields(self) -> dict[int, Ints]:
+        """Those that are read, a number a job; times in microseconds, -1 where nothing is known."""
+        columns = np.array(self._numbers, dtype=np.int64).reshape(-1, len(CALLED)).T
+        return {place: columns[i].copy() for i, place in enumerate(CALLED)}
 
     def read(self) -> None:
         """Reads the file. Raises InputError with the first line that is no job."""
         seen: set[int] = set()
         for number, line in numbered(self.path):
-            if line.lstrip().startswith(b";"):
-                if found := _SIZE.match(line.decode("utf-8", "replace").lstrip()):
-                    self.sizes[found[1]] = found[2]
-                continue
             texts = line.split()
             if not texts:
+                continue
+            if texts[0].startswith(b";"):
+                if found := _SIZE.match(line.decode("utf-8", "replace").lstrip()):
+                    self.sizes[found[1]] = found[2]
                 continue
             if len(texts) != WIDTH:
                 raise InputError(
@@ -105,19 +117,26 @@ class _Lines:
                         Place(called(self.path), number, 1),
                     )
                 )
-            for place, values in self.fields.items():
-                value = _value(texts[place], place)
-                if value is None:
-                    raise self.wrong(number, line, place)
-                values.append(value)
-            if self.fields[STATUS][-1] not in PARTIAL:
-                job = self.fields[NUMBER][-1]
+            values = _usual(line, texts) or self._any(number, line, texts)
+            self._numbers.extend(values)
+            if values[_STATUS] not in PARTIAL:
+                job = values[_NUMBER]
                 if job in seen:
                     what = f"a job before it has the number {job} too"
                     raise InputError(
                         Mistake(what, "number each once", Place(called(self.path), number, 1))
                     )
                 seen.add(job)
+
+    def _any(self, number: int, line: bytes, texts: list[bytes]) -> list[int]:
+        """The numbers of a line, however they are written."""
+        values = []
+        for place in CALLED:
+            value = _value(texts[place], place)
+            if value is None:
+                raise self.wrong(number, line, place)
+            values.append(value)
+        return values
 
     def wrong(self, number: int, line: bytes, place: int) -> InputError:
         """The refusal of a field."""
@@ -128,6 +147,23 @@ class _Lines:
         shown = brief(text.decode("utf-8", "replace"))
         what = f"the {CALLED[place]} cannot be {shown}"
         return InputError(Mistake(what, right, Place(called(self.path), number, start + 1)))
+
+
+def _usual(line: bytes, texts: list[bytes]) -> list[int] | None:
+    """The numbers of a line of whole numbers of a usual size, as nearly all are, in a fifth of the
+    time that it takes to ask each what it is; None of any other line."""
+    if _UNUSUAL.search(line):
+        return None
+    try:
+        values = list(map(int, _PICK(texts)))
+    except ValueError:
+        return None
+    if min(values) < -1 or max(values) >= _USUAL or values[_NUMBER] < 0:
+        return None
+    for i in _TIMES:
+        if values[i] > 0:
+            values[i] *= SECOND
+    return values
 
 
 def _value(text: bytes, place: int) -> int | None:
@@ -156,7 +192,7 @@ def load(files: Files, options: Settings) -> Workload:
         raise InputError("SWF files are logs of their own", "give one file, not several")
     lines = _Lines(files["jobs"][0])
     lines.read()
-    rows = {place: np.array(values, dtype=np.int64) for place, values in lines.fields.items()}
+    rows = lines.fields
     notes = [f"found {counted(len(rows[SUBMIT]), 'line')}"]
     rows = _that_count(rows, ran, notes)
     order = np.argsort(rows[SUBMIT], kind="stable")
