@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from fairlead.scheduling.state.ids import LARGEST
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable, Words, Workload
 
@@ -73,33 +73,49 @@ def never_placed(workload: Workload) -> tuple[int, int]:
     machines = workload.machines
     if len(machines.time) != len(machines.names):
         return 0, 0
-    there = machines.machine
     terms, satisfying = list[Term](), list[Bools]()
     jobs = tasks = 0
     for batch in workload.batches():
         for term in (*(workload.terms if not terms else ()), *batch.terms):
             terms.append(term)
-            satisfying.append(_satisfying(machines, there, term))
-        needed = batch.needs.view(np.int64)
-        rows = np.column_stack([batch.demand, batch.gang, batch.spread, needed])
+            satisfying.append(_satisfying(machines, machines.machine, term))
+        # Most machines are like others, and most jobs: each is looked at once.
+        alike, count = np.unique(
+            np.column_stack([machines.capacity, *satisfying]), axis=0, return_counts=True
+        )
+        width = batch.demand.shape[1]
+        capacity, satisfied = alike[:, :width], alike[:, width:] != 0
+        rows = np.column_stack([batch.needs.view(np.int64), batch.demand, batch.gang, batch.spread])
         kinds, kind = np.unique(rows, axis=0, return_inverse=True)
         kind = kind.reshape(-1)
-        width = batch.demand.shape[1]
         never = np.zeros(len(kinds), dtype=np.bool_)
-        for place, row in enumerate(kinds):
-            words, demand = row[width + 2 :].view(np.uint64), row[:width]
-            here = np.ones(len(there), dtype=np.bool_)
-            for number, found in enumerate(satisfying[: 64 * len(words)]):
-                if words[number // 64] >> np.uint64(number % 64) & np.uint64(1):
-                    here &= found
-            asked = demand > 0
-            room = (machines.capacity[here][:, asked] // demand[asked]).min(axis=1, initial=LARGEST)
-            # No machine counts for more than the gang: sums of all that they hold may be too large.
-            most = 1 if row[width + 1] else row[width]
-            never[place] = int(np.minimum(room, most).sum()) < row[width]
+        needs, starts = np.unique(kinds[:, : batch.needs.shape[1]], axis=0, return_index=True)
+        for words, (start, stop) in zip(needs, pairwise([*starts, len(kinds)]), strict=True):
+            bits = np.unpackbits(words.view(np.uint8), bitorder="little")[: len(satisfying)]
+            usable = satisfied[:, : len(bits)][:, bits != 0].all(axis=1)
+            here = kinds[start:stop]
+            demand, gang = here[:, -2 - width : -2], here[:, -2]
+            most = np.where(here[:, -1], 1, gang)
+            held = _held(capacity[usable], count[usable], demand, most)
+            never[start:stop] = held < gang
         jobs += int(never[kind].sum())
         tasks += int(batch.tasks[never[kind]].sum())
     return jobs, tasks
+
+
+def _held(capacity: Ints, count: Ints, demand: Ints, most: Ints) -> Ints:
+    """How many tasks of each demand so many machines of each capacity hold, none of them more than
+    `most`: sums of all that fits may be too large."""
+    held = np.zeros(len(demand), dtype=np.int64)
+    step = max(1, _WORDS // max(1, len(capacity)))
+    for start in range(0, len(demand), step):
+        here = slice(start, start + step)
+        room = np.tile(most[here], (len(capacity), 1))
+        for has, asked in zip(capacity.T, demand[here].T, strict=True):
+            fit = has[:, None] // np.maximum(asked, 1)
+            room = np.where(asked > 0, np.minimum(room, fit), room)
+        held[here] = count @ room
+    return held
 
 
 def _set(members: Bools) -> Words:
