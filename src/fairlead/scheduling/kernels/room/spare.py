@@ -57,11 +57,14 @@ def _beside(s: Handle, m: int, k: int) -> int:
 def left_beside(s: Handle, m: int, r: int) -> int:
     """How much of a resource, which does not come in pieces, others may have of a machine that is
     reserved, where what is counted on wants some: so much that no number of these tasks finds less
-    once all has ended that must before so many start."""
+    once all has ended that must before so many start. 0 or less where there is none."""
     machine, free = s.machine[m], s.free[m, r]
     wanted, need = int64(machine.wanted), s.demand[machine.reserved, r]
     if free <= 0 or wanted == 0:
         return free
+    most = s.capacity[m, r] - wanted * need  # once all of others has ended
+    if most <= 0:
+        return most
     ends = np.zeros(wanted, np.int64)
     t = int64(machine.first)
     while t >= 0:
