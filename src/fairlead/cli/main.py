@@ -198,6 +198,7 @@ def run(words: list[str]) -> int:
     after = None
     if parser.runs_command and "--" in rest:
         at = rest.index("--")
+        parser.has_dashes = True
         rest, after = rest[:at], rest[at + 1 :]
     try:
         apart = getattr(command, "OPTIONS_BETWEEN", False)

@@ -262,6 +262,10 @@ def test_any_resource_is_named_after_demand(tmp_path: Path) -> None:
         ('note,submit,duration,cpu\r\n"a\r\nb",0,1,x\r\n', ':3:8: cpu: "x" is not'),
         ('"a,b","submit",duration,cpu,cpu\n', ":1:29: the column cpu is there twice"),
         ('note,submit,duration,cpu\n"a,0,1,1\nb,0,1,1\n', ":2:1: the quotes that begin here do"),
+        (HEADER[:-1] + ',note\n0,1,1,"a\n1,1,1,b\n2,1,1,c\n', ":2:7: the quotes that begin"),
+        (HEADER[:-1] + ',note\n0,1,1,"a\n1,1,1,b\n2,1,1,"c"\n', ":2:7: the quotes that begin"),
+        (HEADER[:-1] + ',note\n0,1,1,a\n1,1,1,"b', ":3:7: the quotes that begin here do not"),
+        (HEADER[:-1] + ',n\r\n\r\n0,1,1,"a\r\n1,1,1,"b"\r\n', ":3:7: the quotes that begin here"),
         ("submit,duration,cpu,cpus\n0,1,1,1\n", ":1:21: the columns cpu and cpus say the same"),
         ("submit,duration,cpu,submit\n0,1,1,1\n", ":1:21: the column submit is there twice"),
         ("submit,duration\n0,1\n", ":1:1: no column is a resource; write what a task asks"),
@@ -278,6 +282,23 @@ def test_any_resource_is_named_after_demand(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place(text: str, told: str, tmp_path: Path) -> None:
     assert f"jobs.csv{told}" in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("note", "jobs"),
+    [
+        ('"a\nb"', 2),
+        ('"a\nb ""quoted"", c"', 2),
+        ('5" disks', 2),
+        ('5" disks\n\n', 2),
+        ('""', 2),
+        ('"a""b"', 2),
+        ('"a"b', 2),
+    ],
+)
+def test_quotes_that_are_meant_are_read(note: str, jobs: int, tmp_path: Path) -> None:
+    text = f"submit,duration,cpu,note\n0,1,1,{note}\n1,1,1,c\n"
+    assert load([saved(tmp_path, text)]).jobs == jobs
 
 
 def test_the_first_mistake_of_every_column_is_told_in_their_order(tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ _STOPPED = (
 _TRIED = "`fairlead why JOB` of one that was submitted says when it is expected to start"
 _LOGS = "what tasks write is kept: `fairlead logs JOB` shows it"
 _TASKS = "-n 10 is ten tasks, and each finds its number, from 0, in FAIRLEAD_TASK"
+_DEMAND = "write what a task needs as --cpu N, --memory N, --gpu N, or --resource NAME=N"
 
 ELSEWHERE = {
     "--array": _TASKS,
@@ -89,6 +90,7 @@ ELSEWHERE = {
     **dict.fromkeys(("--account", "--user"), "write --tenant"),
     "--constraint": 'write --where "LABEL = VALUE"',
     "--nodelist": "write --machine",
+    **dict.fromkeys(("--demand", "--demands", "--request", "--requests"), _DEMAND),
     "--gres": "write --gpu N, or --resource NAME=N",
     "--cpus-per-task": "write --cpu N",
     "--job-name": "write --name",

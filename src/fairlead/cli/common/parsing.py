@@ -22,10 +22,11 @@ PATHS = {"DIR": "a folder, or `.` for this one", "FILE": "a file", "PLACE": "a f
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are sentences with a hint where something is close.
-    `runs_command`: the words after `--` are a command. `elsewhere`: options and words of other
-    programs, and what is written here instead."""
+    `runs_command`: the words after `--` are a command; `has_dashes`: there is a `--`. `elsewhere`:
+    options and words of other programs, and what is written here instead."""
 
     runs_command = False
+    has_dashes = False
     elsewhere: Mapping[str, str] = {}
     _words: Sequence[str] = ()
 
@@ -75,7 +76,7 @@ class Parser(argparse.ArgumentParser):
         """The library's own words, as a sentence and a hint, which may be empty."""
         if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL):
             first = unknown[1].split()[0]
-            if self.runs_command:
+            if self.runs_command and not self.has_dashes:
                 hint = "if it is an option of the command, put -- before the command"
             else:
                 hint = ""

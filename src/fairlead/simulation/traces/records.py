@@ -31,9 +31,23 @@ class Record:
 
     @property
     def opened(self) -> int | None:
-        """The field of which the quotes do not end; None where all do."""
-        *_, (field, _, inside) = self._scanned()
+        """The field of which the quotes do not end, or end lines later with text behind them, as
+        those of another field begin there; None where all end."""
+        field, begins, inside = 0, 0, False
+        for now, place, quoted in self._scanned():
+            if now > field:
+                field, begins = now, place
+            if inside and not quoted and len(self.text[begins:place].splitlines()) > 1:
+                behind = self.text[place : place + 1]
+                if behind not in ("", QUOTE, self.delimiter, "\r", "\n"):
+                    return field
+            inside = quoted
         return field if inside else None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes more than one line."""
+        return len(self.text.splitlines()) > 1
 
     def _starts(self) -> Iterator[int]:
         yield 0

@@ -18,8 +18,15 @@ from fairlead.files import called, unreadable
 from fairlead.model.errors import InputError, Mistake, Place
 from fairlead.model.quantity import exact
 from fairlead.model.words import counted
-from fairlead.simulation.traces.opening import UNREADABLE, as_text, is_empty, streamed, undecodable
-from fairlead.simulation.traces.records import records
+from fairlead.simulation.traces.opening import (
+    UNREADABLE,
+    as_text,
+    is_empty,
+    one_line_each,
+    streamed,
+    undecodable,
+)
+from fairlead.simulation.traces.records import Record, records
 from fairlead.simulation.workload import Ints
 
 MISSING = -1
@@ -107,9 +114,11 @@ def parts(
     """The table in parts, in its order. Texts are coded by the vocabularies in `words`, one for
     each column of texts. Raises InputError with file and line."""
     codes: dict[str, dict[str, int]] = {column.name: {} for column in layout.columns}
+    rows = 0
     try:
         with streamed(path) as stream:
             for batch in _reader(stream, layout):
+                rows += batch.num_rows
                 yield {
                     column.name: _array(batch.column(column.name), column, codes, words or {})
                     for column in layout.columns
@@ -117,6 +126,8 @@ def parts(
                 }
     except (pa.ArrowException, *UNREADABLE, _WrongError) as error:
         raise _explain(path, layout, error) from error
+    if layout.header and not one_line_each(path, rows + 1):
+        _refuse_quotes(path, layout)
 
 
 def arrays(
@@ -270,6 +281,22 @@ def place_of(path: str, layout: Layout, row: int, name: str) -> Place:
         return Place(called(path), *found.place(index))
 
 
+def _refuse_quotes(path: str, layout: Layout) -> None:
+    """Raises InputError where quotes do not end: what follows them was read as text of a field."""
+    row = None
+    with as_text(path, "replace") as file:
+        for row in records(file, layout.delimiter):
+            if row.is_long and row.opened is not None:
+                break
+    if row is not None and row.opened is not None:
+        raise InputError(_not_ended(path, row, row.opened))
+
+
+def _not_ended(path: str, row: Record, index: int) -> Mistake:
+    at = Place(called(path), *row.place(index))
+    return Mistake("the quotes that begin here do not end", 'write another "', at)
+
+
 def _first_mistake(path: str, layout: Layout, file: TextIO) -> Mistake | None:
     rows = records(file, layout.delimiter, quoted=layout.header)
     columns: Sequence[Column | None] = layout.columns
@@ -286,8 +313,7 @@ def _first_mistake(path: str, layout: Layout, file: TextIO) -> Mistake | None:
     for row in rows:
         if len(row.fields) != width:
             if row.opened is not None:
-                at = Place(called(path), *row.place(row.opened))
-                return Mistake("the quotes that begin here do not end", 'write another "', at)
+                return _not_ended(path, row, row.opened)
             what = f"the line has {counted(len(row.fields), 'field')}, not {width}"
             right = "write one field for each column"
             if layout.header and len(row.fields) > width:
