@@ -21,6 +21,7 @@ from tests.zygote.forked import finished
 
 FIGURE_4 = str(EXAMPLES / "tsf-figure-4")
 GENERATIONS = str(EXAMPLES / "gpu-generations")
+LONG = "a\n" * 200
 CLUSTER = str(EXAMPLES / "gpu-generations" / "cluster.yaml")
 
 
@@ -239,6 +240,39 @@ def test_a_working_folder_that_was_removed_is_said(
     out, err = capsys.readouterr()
     assert out == ""
     assert err == "error: the working folder was removed; change to one that is there\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["allocate", LONG],
+        ["allocate", LONG + ".yaml"],
+        ["allocate", ".", "--html", LONG],
+        ["trace", "info", LONG],
+        ["report", LONG],
+        ["import", "slurm", "--from", LONG],
+        ["serve", "--cluster", LONG],
+        ["serve", "--state", LONG],
+        ["serve", "--journal", LONG],
+        ["journal", "check", LONG],
+        ["stop", "--state", LONG],
+        [LONG],
+    ],
+)
+def test_what_is_too_long_for_a_path_is_told_so(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    both = "machines: [{name: m, capacity: {cpu: 1}}]\njobs: [{name: j, demand: {cpu: 1}}]\n"
+    (tmp_path / "all.yaml").write_text(both)
+    assert main(words) == Exit.BAD_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "...' is longer than a path may be; give the path of a file or folder\n" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["all.yaml"]
 
 
 def test_an_interruption_ends_with_its_own_code(

@@ -144,6 +144,8 @@ def test_a_place_never_shows_its_token(environ: dict[str, str], tmp_path: Path) 
     ("url", "sentence"),
     [
         ("localhost:4000", "is 'localhost:4000', which is not the address of a service"),
+        ("http://a..b:1", "is 'http://a..b:1', which is not the address of a service"),
+        (f"http://{'a' * 64}", "which is not the address of a service"),
         ("ftp://a", "not the address of a service; write it as in http://"),
         ("http://", "not the address of a service"),
         ("http://a:b", "not the address of a service"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -32,7 +33,7 @@ from fairlead.client.errors import (
     ServiceError,
     UnreachableError,
 )
-from fairlead.model.errors import FairleadError, InputError, OutputError
+from fairlead.model.errors import FairleadError, InputError, OutputError, brief
 
 
 class Exit(IntEnum):
@@ -148,6 +149,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _interrupted(interrupt)
         if isinstance(error, FileNotFoundError) and _folder_is_gone():
             _say("error: the working folder was removed; change to one that is there")
+            return Exit.BAD_INPUT
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            name = brief(str(error.filename or ""))
+            _say(f"error: {name!r} is longer than a path may be; give the path of a file or folder")
             return Exit.BAD_INPUT
         if debug:
             raise

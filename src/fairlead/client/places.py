@@ -171,7 +171,8 @@ def check_url(url: str, said_by: str) -> str:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number
+        (parts.hostname or "").encode("idna")  # as who looks for it writes it
+    except ValueError:  # a port that is no number, a name with an empty or a too long part
         parts, good = urlsplit(""), False
     if not (good and url.isprintable()) or parts.query or parts.fragment:
         raise InputError(

@@ -195,6 +195,8 @@ def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         ([TABLE_II, "--policies", "tsf,tsf"], "given twice"),
         ([TABLE_II, "--placement", "nowhere"], "no placement rule"),
         ([TABLE_II, "--repeat", "0"], "--repeat cannot be 0"),
+        ([TABLE_II, "--repeat", "9" * 30], f"--repeat cannot be {'9' * 30}; write at most 1000000"),
+        ([TABLE_II, "--repeat", "10000000000"], "write at most 1000000"),
         ([TABLE_II, "--failures", "often"], "mtbf=240h,repair=1h"),
         ([TABLE_II, "--sample", "0s"], "--sample cannot be '0s'"),
         ([TABLE_II, "--set", "a"], "write --set name=value"),

@@ -28,6 +28,8 @@ is not there yet. Times are written as 90s, 5m or 1h.
 
 POLICY = "tsf"
 NEVER = "never"
+MOST_SEEDS = 1_000_000
+"""So many runs of a workload are listed before the first one begins."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -209,7 +211,9 @@ def study_of(args: argparse.Namespace) -> Study:
     from fairlead.simulation.studies.study import RECORDS, Study
 
     said = read_deployment(args.config)
-    seeds = range(args.seed, args.seed + at_least_1("--repeat", args.repeat))
+    if at_least_1("--repeat", args.repeat) > MOST_SEEDS:
+        raise InputError(f"--repeat cannot be {args.repeat}", f"write at most {MOST_SEEDS}")
+    seeds = range(args.seed, args.seed + args.repeat)
     if args.seed < 0:
         raise InputError(f"--seed {args.seed} is no seed", "write a whole number from 0")
     texts = split(args.policies or args.policy or said.policy)
