@@ -27,6 +27,8 @@ GENERATIONS = [str(EXAMPLES / "gpu-generations" / name) for name in ("cluster.ya
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
+HEBREW = "\N{HEBREW LETTER SHIN}\N{HEBREW LETTER PE}\N{HEBREW LETTER HE}"
+
 Opened = Callable[..., Page]
 
 
@@ -140,6 +142,50 @@ def test_long_names_are_broken_where_the_screen_ends(tmp_path: Path, open_page: 
     assert cell is not None
     assert cell["width"] < 400
     assert cell["height"] < 90
+
+
+IN_ORDER = """([element, first, second]) => {
+    const at = text => {
+        const words = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        while (words.nextNode()) {
+            const from = words.currentNode.data.indexOf(text);
+            if (from < 0) continue;
+            const range = document.createRange();
+            range.setStart(words.currentNode, from);
+            range.setEnd(words.currentNode, from + text.length);
+            return range.getBoundingClientRect();
+        }
+    };
+    return at(first).right <= at(second).left + 1;
+}"""
+"""Whether one text stands left of another one, as the page draws them."""
+
+
+def test_a_number_stands_behind_a_name_that_is_written_from_right_to_left(
+    tmp_path: Path, open_page: Opened
+) -> None:
+    cluster = Cluster(
+        [Machine("m", {"cpu": 8})], [Tenant("a"), Tenant(HEBREW, weight=2), Tenant("z")]
+    )
+    jobs = tuple(Job(f"of-{name}", {"cpu": 1}, tenant=name) for name in ("a", HEBREW, "z"))
+    file = tmp_path / "hebrew.html"
+    tree = picture(cluster, jobs, allocate(cluster, jobs))
+    file.write_text(page("hebrew", "allocation_page", tree), encoding="utf-8")
+    shown = open_page(file.as_uri())
+    held = shown.locator(".detail p", has_text=" 4, ").element_handle()
+    assert shown.evaluate(IN_ORDER, [held, HEBREW, "4, "])
+
+
+def test_no_name_is_cut_in_the_midst_of_a_letter(tmp_path: Path, open_page: Opened) -> None:
+    names = ["\N{FOX FACE}" * 30, "a" + "\N{FOX FACE}" * 30]
+    cluster = Cluster([Machine("m", {"cpu": 8})], [Tenant(name) for name in names])
+    jobs = tuple(Job(name[0], {"cpu": 1}, tenant=name) for name in names)
+    file = tmp_path / "foxes.html"
+    tree = picture(cluster, jobs, allocate(cluster, jobs))
+    file.write_text(page("foxes", "allocation_page", tree), encoding="utf-8")
+    shown = open_page(file.as_uri())
+    shown.locator(".detail").filter(has_text="\N{FOX FACE}…").wait_for()
+    assert shown.evaluate("document.body.textContent.isWellFormed()")
 
 
 def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -> None:
@@ -258,7 +304,8 @@ def test_the_page_of_a_study_draws_its_runs_and_the_moment_at_which_most_wait(
     monkeypatch.setattr(Report, "files", lambda _: {})
     study = tmp_path / "study"
     file = tmp_path / f"{HOSTILE[:20].replace('/', '')}.yaml"
-    file.write_text(STUDY_CLUSTER.replace("NAME", json.dumps(HOSTILE)), encoding="utf-8")
+    name = f"{HOSTILE} {HEBREW}"
+    file.write_text(STUDY_CLUSTER.replace("NAME", json.dumps(name)), encoding="utf-8")
     words = ["--policies", "tsf,fifo", "--distance", "10m", "--sample", "1m", "--workers", "1"]
     assert main(["simulate", str(file), *words, "--out", str(study)]) == Exit.OK
     assert main(["report", str(study)]) == Exit.OK
@@ -269,7 +316,12 @@ def test_the_page_of_a_study_draws_its_runs_and_the_moment_at_which_most_wait(
     expect(charts).to_have_count(8)
     pasts = shown.locator(".pasts figure")
     expect(pasts).to_have_count(2)
-    expect(pasts.filter(has_text=HOSTILE)).to_have_count(1)
+    past = pasts.filter(has_text=name)
+    expect(past).to_have_count(1)
+    caption = past.locator("figcaption")
+    numbers = re.search(r"\S+ of \S+$", caption.inner_text())
+    assert numbers is not None
+    assert shown.evaluate(IN_ORDER, [caption.element_handle(), HEBREW, numbers[0]])
     lack = shown.locator(".pasts .lack").first
     expect(lack).to_have_attribute("d", re.compile("."))  # somebody lacked something
     cluster, jobs = read([str(next(study.glob("tsf*/moment.yaml")))])

@@ -2,7 +2,7 @@
 /** Bottlenecks: tenants on the left, classes of machines on the right, an edge where a tenant may
  * run, as thick as what it has there; a class glows by its price. */
 
-import { fitted, html, label, renew, svg } from "./draw.js";
+import { apart, fitted, html, label, renew, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
 import { called, few, prices, scarcest, short } from "./picture.js";
 
@@ -125,7 +125,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
           "stroke-width": part.part ? Math.max(1.5, THICK * part.part) : 1,
           opacity: to === chosen ? 0.95 : 0.35,
         },
-        svg("title", {}, `${called(tenant)} on ${picture.classes[to].machines}: ${part.text}`),
+        svg("title", {}, `${apart(called(tenant))} on ${picture.classes[to].machines}: ${part.text}`),
       );
     });
   const names = tenants.map((name, index) => {

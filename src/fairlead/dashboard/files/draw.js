@@ -113,6 +113,22 @@ export function long(text, kind) {
   return ruler.measureText(text).width;
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/**
+ * A name for the midst of a text. One that is written from right to left is set apart: a number
+ * behind it would else stand before it, as if it were of the name before.
+ * @param {string} name
+ */
+export function apart(name) {
+  return RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name;
+}
+
+/** The beginning of a text, no half of a letter at its end. @param {string} text @param {number} length */
+export function beginning(text, length) {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+}
+
 /**
  * A text of a drawing, cut where it would leave its room, and left out where next to nothing of it
  * has room; the whole of it is told on hovering.
@@ -125,7 +141,7 @@ export function label(text, width, attributes) {
   let shown = text;
   while (shown && long(shown, kind) > width) {
     const room = Math.floor((shown.length * width) / long(shown, kind));
-    shown = room > LEAST ? `${text.slice(0, Math.min(room, shown.length - 1) - 1)}…` : "";
+    shown = room > LEAST ? `${beginning(text, Math.min(room, shown.length - 1) - 1)}…` : "";
   }
   return shown ? svg("text", attributes, shown, shown === text ? null : svg("title", {}, text)) : null;
 }

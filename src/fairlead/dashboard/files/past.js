@@ -61,7 +61,7 @@ export function drawn(past, { since, until, width, colour, chosen }, choose, mor
     more ? more(x) : null,
     chosen === null ? null : svg("line", { x1: x(chosen), x2: x(chosen), y1: 0, y2: HIGH, class: "chosen-moment" }),
   );
-  return html("figure", {}, html("figcaption", {}, past.name, html("span", { class: "soft" }, ` ${share(last?.share)} of ${share(last?.fair)}`)), drawing);
+  return html("figure", {}, html("figcaption", {}, html("bdi", {}, past.name), html("span", { class: "soft" }, ` ${share(last?.share)} of ${share(last?.fair)}`)), drawing);
 }
 
 /** What a tenant lacked in all of the time. @param {Past} past */

@@ -15,6 +15,8 @@
  * Tenants that are not `drawn` are one in the drawings: their name there is null.
  */
 
+import { apart, beginning } from "./draw.js";
+
 /** @param {string | null} tenant */
 export function called(tenant) {
   return tenant ?? "others";
@@ -27,7 +29,7 @@ const FEW = 5;
 /** A name as sentences have it: of one that is long, its beginning. @param {string | null} tenant @param {number} [longest] */
 export function short(tenant, longest = LONGEST) {
   const name = called(tenant);
-  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+  return apart(name.length > longest ? `${beginning(name, longest - 1)}…` : name);
 }
 
 /** Some names, and how many more there are. @param {(string | null)[]} tenants @param {number} [most] */

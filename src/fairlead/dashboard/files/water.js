@@ -3,7 +3,7 @@
  * shares rise together; who meets a full vessel stops. It is the proof, drawn. */
 
 import { swatch } from "./colours.js";
-import { fitted, html, label, long, svg } from "./draw.js";
+import { apart, fitted, html, label, long, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
 import { called, few, scarcest, short } from "./picture.js";
 
@@ -251,12 +251,12 @@ function vessel(picture, index, resource, level, paint, full, { x, y, wide, high
     const tall = Math.min((high * held) / size, top - y);
     top -= tall;
     // A name that was cut may be another one's: the key has all.
-    const words = [`${called(fill.tenant)} ${amount(held)}`, called(fill.tenant)].find((text) => long(text, "inside") <= wide - 12);
+    const words = [`${apart(called(fill.tenant))} ${amount(held)}`, called(fill.tenant)].find((text) => long(text, "inside") <= wide - 12);
     segments.push(
       svg(
         "g",
         {},
-        svg("title", {}, `${called(fill.tenant)}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
+        svg("title", {}, `${apart(called(fill.tenant))}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
         svg("rect", { x, y: top, width: wide, height: tall, fill: paint.get(fill.tenant), class: "segment" }),
         tall >= 18 && words ? svg("text", { x: x + 8, y: top + 14, class: "inside" }, words) : null,
       ),
@@ -299,7 +299,7 @@ function spoken(picture, resource, level) {
   const parts = picture.classes.map((each, index) => {
     const held = picture.fills
       .filter((fill) => fill.class === index && at(fill, resource, level))
-      .map((fill) => `${called(fill.tenant)} ${amount(at(fill, resource, level))}`);
+      .map((fill) => `${apart(called(fill.tenant))} ${amount(at(fill, resource, level))}`);
     return `${each.machines}: ${held.join(", ") || "nothing"} of ${amount(each.capacity[resource] ?? 0)}`;
   });
   return `${resource} by machines. ${parts.slice(0, 20).join("; ")}`;

@@ -1,7 +1,7 @@
 // @ts-check
 /** Marks on the time line: what changed who gets what, as words and as lines of a drawing. */
 
-import { html, svg } from "../draw.js";
+import { apart, html, svg } from "../draw.js";
 import { clock } from "../live/times.js";
 
 /** @typedef {{time: number, last: number, kind: string, count: number, tenant: string | null,
@@ -30,9 +30,9 @@ export function said(mark) {
   const [one, several] = /** @type {Record<string, string[]>} */ (SAID)[mark.kind] ?? [mark.kind, `${mark.kind} {n}`];
   return (mark.count === 1 ? one : several)
     .replace("{n}", () => String(mark.count))
-    .replace("{of} ", () => (mark.tenant ? `of ${mark.tenant} ` : ""))
+    .replace("{of} ", () => (mark.tenant ? `of ${apart(mark.tenant)} ` : ""))
     .replace("{machine}", () => mark.machine ?? "a machine")
-    .replace("{tenant}", () => mark.tenant ?? "tenants")
+    .replace("{tenant}", () => apart(mark.tenant ?? "tenants"))
     .replace("{weight}", () => (mark.weight === null ? "" : `, weight ${mark.weight}`));
 }
 
