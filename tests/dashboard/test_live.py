@@ -243,6 +243,25 @@ def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_f
     assert below.evaluate(paint) == before
 
 
+def test_what_is_printed_is_on_paper_and_without_what_one_chooses_by(
+    signed_in: Callable[..., Page],
+) -> None:
+    page = signed_in("now")
+    expect(page.locator(".ask")).to_be_visible()
+    looks = (
+        "(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))"
+    )
+    light = page.evaluate(looks)
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(looks) != light
+    page.emulate_media(color_scheme="dark", media="print")
+    assert page.evaluate(looks) == light
+    expect(page.locator(".ask")).to_be_hidden()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+    expect(page.locator("table.shares")).to_be_visible()
+    page.emulate_media(color_scheme="light", media="screen")
+
+
 def test_names_and_outputs_are_text_and_never_markup(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:

@@ -107,6 +107,9 @@ def test_what_if_of_what_is_present(shell: Terminal, tmp_path: Path) -> None:
     ("words", "what"),
     [
         (("audit", "--live", "file.yaml"), "--live takes no file"),
+        (("audit", "file.yaml", "--url", "http://a:1"), "without --live none is asked; add --live"),
+        (("explain", "a", "file.yaml", "--url", "x"), "without --live none is asked; add --live"),
+        (("whatif", "file.yaml", "--url", ""), "without --live none is asked; add --live"),
         (("explain", "sales", "file.yaml", "--live"), "--live takes no file"),
         (("explain", "sale", "--live"), "sales"),
         (("whatif", "--live"), "nothing is changed"),

@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, read_jobs, say, say_result, texts_of
+from fairlead.cli.common.inputs import (
+    add_files,
+    add_live,
+    is_live,
+    read_jobs,
+    say,
+    say_result,
+    texts_of,
+)
 from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.main import Exit
 from fairlead.model.errors import InputError, Mistake, Mistakes
@@ -130,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.audit.run import Refused, audit
     from fairlead.cli.text.audit import lines, page_tree, sentence_of, tree
 
-    if args.live:
+    if is_live(args):
         from fairlead.cli.commands.audit_live import run_live
 
         return run_live(args)

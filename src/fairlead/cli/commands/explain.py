@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, add_policy, read_jobs, say_result
+from fairlead.cli.common.inputs import (
+    add_files,
+    add_live,
+    add_policy,
+    is_live,
+    read_jobs,
+    say_result,
+)
 from fairlead.cli.common.patience import patience
 from fairlead.model.errors import InputError
 from fairlead.model.names import compress
@@ -67,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.live:
+    if is_live(args):
         from fairlead.cli.commands.explain_live import run_live
 
         return run_live(args)

@@ -216,8 +216,9 @@ def study_of(args: argparse.Namespace) -> Study:
     seeds = range(args.seed, args.seed + args.repeat)
     if args.seed < 0:
         raise InputError(f"--seed {args.seed} is no seed", "write a whole number from 0")
-    texts = split(args.policies or args.policy or said.policy)
-    if "" in texts:
+    given = args.policy if args.policies is None else args.policies
+    texts = split(said.policy if given is None else given)
+    if "" in texts and texts[1:]:
         wrong = f"--policies {args.policies!r} has a comma without a policy beside it"
         raise InputError(wrong, "write a list such as tsf,drf,fifo")
     policies = [policy_named(text) for text in texts]
@@ -234,6 +235,12 @@ def study_of(args: argparse.Namespace) -> Study:
             " nothing",
             "leave it out, or add --failures or --evictions, which are drawn",
         )
+    if args.out is not None and not args.out.isascii():
+        try:
+            args.out.encode()
+        except UnicodeEncodeError as error:  # the libraries that write tables take no other name
+            wrong = f"--out {args.out!r} is no text in UTF-8"
+            raise InputError(wrong, "name another folder") from error
     if args.out is None and args.record is not None:
         raise InputError("--record needs a place for the tables", "add --out DIR")
     records = tuple(RECORDS if args.record is None else split(args.record))
@@ -241,7 +248,9 @@ def study_of(args: argparse.Namespace) -> Study:
         if name not in RECORDS:
             right = f"the tables are {', '.join(RECORDS)}"
             raise InputError(f"--record knows no table {name!r}", right)
-    placement = find(args.placement or said.placement or DEFAULT).name
+    placement = find(
+        args.placement if args.placement is not None else said.placement or DEFAULT
+    ).name
     return Study(
         source=source,
         policies=tuple(policies),

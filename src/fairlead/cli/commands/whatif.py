@@ -11,6 +11,7 @@ from fairlead.cli.common.inputs import (
     add_files,
     add_live,
     add_policy,
+    is_live,
     read_jobs,
     say_result,
     texts_of,
@@ -86,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairlead.audit.finding import Input
 
-    if args.live:
+    if is_live(args):
         from fairlead.cli.commands.whatif_live import run_live
 
         return run_live(args, {name: getattr(args, name) for name in CHANGES})

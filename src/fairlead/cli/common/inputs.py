@@ -53,6 +53,13 @@ def add_live(parser: argparse.ArgumentParser, what: str, *options: str) -> None:
     parser.set_defaults(check_live=partial(_check_live, parser, part))
 
 
+def is_live(args: argparse.Namespace) -> bool:
+    """Whether a running service is asked. Raises InputError where one is named and is not asked."""
+    if args.url is not None and not args.live:
+        raise InputError("--url names a service, and without --live none is asked", "add --live")
+    return bool(args.live)
+
+
 def _check_live(
     parser: argparse.ArgumentParser, part: Collection[str], args: argparse.Namespace
 ) -> None:
