@@ -37,9 +37,11 @@ printing fail there as they would, and what is only said goes nowhere."""
 
 def stand_in() -> None:
     """Opens what was closed of stdin, stdout and stderr: the next file, such as a journal, would
-    get its number, and what is said on stderr would be printed on stdout."""
+    get its number, and what is said on stderr would be printed on stdout. Processes that this one
+    starts have them too, for the same reason."""
     for number, (name, how, mode) in enumerate(STREAMS):
         if getattr(sys, name) is None and os.open(os.devnull, how) == number:
+            os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 

@@ -418,6 +418,17 @@ def test_a_stream_that_is_closed_is_taken_for_no_other_one(
     assert bool(found.stderr) == bool(err)
 
 
+@pytest.mark.parametrize("closed", ["<&-", "2>&-"])
+def test_processes_of_a_command_have_what_stands_in_for_a_closed_stream(closed: str) -> None:
+    number = 0 if closed == "<&-" else 2
+    child = f"import os; os.fstat({number}); print('is there')"
+    code = "import subprocess, sys; from fairlead.__main__ import stand_in; stand_in(); "
+    code += f"sys.exit(subprocess.call([sys.executable, '-c', {child!r}]))"
+    words = ["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "is there\n")
+
+
 def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(

@@ -230,6 +230,8 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["submit", "-e", "A=1", "-e", "A=2", "--", "true"], "--env A is given twice"),
         (["submit", "--duration", "1e20h", "--", "true"], "1e20h is too long; write at most"),
         (["shares", "--jobs", "--over", "1h"], "--jobs is of now"),
+        (["shares", "--over", ""], '--over: "" is not a duration'),
+        (["shares", "--tenant", ""], "--tenant is for shares over time"),
         (["submit", "--where", "zone =", "--", "true"], "where"),
         (["submit", "--time-limit", "5", "--", "true"], "write the unit: 5s, 5m or 5h"),
         (["submit", "--timeout", "1s", "--", "true"], "write --wait, too"),
@@ -335,8 +337,10 @@ def test_jobs_are_listed_as_the_reference_says(shell: Terminal) -> None:
 def test_an_empty_list_is_a_sentence(shell: Terminal) -> None:
     none = "no job is waiting or running (--all also lists finished ones)\n"
     assert shell.good("jobs") == none
-    assert shell.good("jobs", "--all", "--prefix", "nothing") == "no job\n"
-    assert shell.good("jobs", "--tenant", "vision") == none
+    assert shell.good("jobs", "--all", "--prefix", "nothing") == "no such job\n"
+    such = none.replace("no job", "no such job")
+    assert shell.good("jobs", "--tenant", "vision") == such
+    assert shell.good("jobs", "--prefix", "nothing") == such
 
 
 def test_a_tenant_that_is_not_known_is_a_mistake(shell: Terminal) -> None:
@@ -347,7 +351,7 @@ def test_a_tenant_that_is_not_known_is_a_mistake(shell: Terminal) -> None:
     assert "`fairlead tenants` lists them" in shell.refused("jobs", "--tenant", "zzz")
     shell("submit", "--name", "alone", "--wait", "--", "true")
     own = shell.json("job", "alone")["tenant"]
-    assert shell.good("jobs", "--tenant", own).startswith("no job is waiting or running")
+    assert shell.good("jobs", "--tenant", own).startswith("no such job is waiting or running")
 
 
 def test_a_job_is_shown_with_its_tasks(shell: Terminal) -> None:

@@ -70,12 +70,17 @@ def run(args: argparse.Namespace) -> int:
         now = service.now
     everything = args.all or state is not None
     page = all_pages(Jobs(jobs=found))
-    say_answer(args, page, lambda screen: lines(found, screen, everything, now))
+    some = "job" if args.tenant is None and not args.prefix else "such job"
+    say_answer(args, page, lambda screen: lines(found, screen, everything, now, some))
     return 0
 
 
 def lines(
-    jobs: Sequence[JobRow], screen: Screen, everything: bool = True, now: float | None = None
+    jobs: Sequence[JobRow],
+    screen: Screen,
+    everything: bool = True,
+    now: float | None = None,
+    some: str = "job",
 ) -> Iterable[str]:
     """A row for each job. `now`: of the service's clock."""
     rows = [
@@ -92,7 +97,7 @@ def lines(
         for job in jobs
     ]
     header = ["job", "tenant", "state", "done", "running", "waiting", "failed", "age"]
-    none = (
-        "no job" if everything else "no job is waiting or running (--all also lists finished ones)"
-    )
+    none = f"no {some}"
+    if not everything:
+        none += " is waiting or running (--all also lists finished ones)"
     return rows_or(header, rows, "<<<>>>>>", screen, none)

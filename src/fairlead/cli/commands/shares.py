@@ -33,11 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairlead.cli.text.shares import lines
 
-    if args.tenant and not args.over:
+    if args.tenant is not None and args.over is None:
         raise InputError("--tenant is for shares over time", "add --over, as in --over 6h")
-    if args.jobs and args.over:
+    if args.jobs and args.over is not None:
         raise InputError("--jobs is of now, and --over of tenants over time", "choose one")
-    if args.over:
+    if args.over is not None:
         return _over(args)
     with service_of(args) as service:
         # A job without a tenant is its own.
