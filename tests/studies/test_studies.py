@@ -14,10 +14,11 @@ from fairlead.studies.choosy.fig7 import pareto, ramp_up
 from fairlead.studies.claims import Row, Verdict
 from fairlead.studies.cost import Cost
 from fairlead.studies.kdf.combinations import cases
-from fairlead.studies.page import page
+from fairlead.studies.page import beginning, page
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.study import Findings, Setting
 from tests.studies.test_learned import rows as in_docs
+from tests.transcripts import ROOT
 
 EXACT: dict[str, dict[str, list[float]]] = {
     "tsf-fig5": {"task share of job 1 while it is alone": [1]},
@@ -105,6 +106,14 @@ def test_a_study_has_rows_data_and_a_page_and_the_exact_numbers_that_it_had(name
     if name not in EXACT and not result.seeds:
         for row in result.rows:
             assert (row.ours, row.verdict.value) == in_docs(name)[row.claim]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_paper_shows_is_not_taken_for_what_was_found(name: str) -> None:
+    study = study_of(name)
+    said = (ROOT / "docs/studies" / name / "index.md").read_text("utf-8").split("\n\n")[1]
+    assert said == beginning(study)
+    assert said.startswith("**What the paper shows.** ") == (not name.startswith("ours-"))
 
 
 def test_exact_numbers_are_of_studies() -> None:

@@ -22,7 +22,7 @@ WORDS = {
 
 
 def page(study: Study, found: Findings, *, quick: bool, cost: Cost) -> str:
-    lines = [f"# {heading(study)}", "", study.shows, ""]
+    lines = [f"# {heading(study)}", "", beginning(study), ""]
     for picture in found.pictures:
         lines += [f"![{picture.title}]({picture.name}.png)", "", f"*{picture.caption}*", ""]
     theirs = "the paper" if study.figure else "expected"
@@ -34,6 +34,12 @@ def page(study: Study, found: Findings, *, quick: bool, cost: Cost) -> str:
     lines += ["", "## This run", ""]
     lines += [f"- {sentence}" for sentence in _about(study, found, quick, cost)]
     return "\n".join(lines) + "\n"
+
+
+def beginning(study: Study) -> str:
+    """What the figure shows, as its paper's: whoever reads no further is not to take it for what
+    was found here."""
+    return f"**What the paper shows.** {study.shows}" if study.figure else study.shows
 
 
 def heading(study: Study) -> str:
