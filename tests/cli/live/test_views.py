@@ -106,6 +106,23 @@ def test_a_picture_fits_its_terminal(
     assert len(lines) <= height
 
 
+@pytest.mark.parametrize("width", [50, 72, 80, 120])
+@pytest.mark.parametrize("letter", ["n", "\N{FOX FACE}"])
+def test_a_long_name_takes_no_column_from_the_numbers(width: int, letter: str) -> None:
+    shares = sharing(3)
+    named = shares.tenants[1].model_copy(update={"name": letter * 200})
+    shares = shares.model_copy(update={"tenants": [shares.tenants[0], named]})
+    long = machine(1).model_copy(update={"name": letter * 200})
+    lines = drawn(Look(shares, (machine(0), long), (), False, {}), width, 40)
+    header = next(line for line in lines if line.startswith("tenant"))
+    assert header.split()[:5] == ["tenant", "running", "waiting", "share", "fair"]
+    (tenant,) = [line for line in lines if line.startswith(letter * 3) and "0.3" in line]
+    assert tenant.split()[1:5] == ["1", "2", "0.1", "0.3"]
+    (of,) = [line for line in lines if line.startswith(letter * 3) and "2.5/4" in line]
+    assert "up" in of.split()
+    assert max(map(columns, lines)) <= width
+
+
 def test_what_does_not_fit_is_counted() -> None:
     seen = Look(sharing(2), tuple(map(machine, range(99))), tuple(map(row, range(99))), False, {})
     lines = [line.strip() for line in drawn(seen, 120, 30)]

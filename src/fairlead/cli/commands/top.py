@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import PATIENCE, add_service, say_json, service_of
+from fairlead.cli.common.screen import screen_of
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,8 +100,12 @@ def watch(
     from fairlead.client.errors import BusyError, UnreachableError
 
     terminal = can_show()
-    # In a pipe nobody's terminal is too narrow.
-    console = Console(highlight=False, width=None if terminal else WIDE)
+    # In a pipe nobody's terminal is too narrow. To the library all that are dumb have 80 columns,
+    # unless both are said.
+    wide = screen_of(sys.stdout).width or WIDE
+    console = (
+        Console(highlight=False) if terminal else Console(highlight=False, width=wide, height=25)
+    )
     blocks = "utf" in (console.encoding or "").lower()
     where = service.place.url
     seen = look(service)
@@ -110,7 +115,7 @@ def watch(
                 time.sleep(interval)
                 seen = look(service, seen)
                 console.print()
-            console.print(picture(seen, where, "", WIDE, None, blocks, keys=""))
+            console.print(picture(seen, where, "", wide, None, blocks, keys=""))
         return
     trouble, shown = "", 1
     try:

@@ -39,6 +39,12 @@ REST = 10.0
 LONGEST = 16
 """Columns that a name gets in any case."""
 
+LEAST = 8
+"""Columns that the name of a tenant gets on the narrowest terminal."""
+
+SHORTEST = 4
+"""Columns below which no bar of a share is drawn."""
+
 MOST_TENANTS = 20
 """Tenants that are shown."""
 
@@ -184,24 +190,34 @@ def _table(columns: Sequence[tuple[str, str]]) -> Table:
 
 def _shares(shares: Shares, width: int, blocks: bool) -> Table:
     columns = [("tenant", "<"), ("running", ">"), ("waiting", ">"), ("share", ">"), ("fair", ">")]
-    wide = width >= NARROW
-    if wide:
-        columns += [("short of", ">"), ("", "<")]
-    table = _table(columns)
+    wide, room = width >= NARROW, max(LONGEST, width // 3)
+    columns += [("short of", ">")] if wide else []
     tenants = everybody(shares)
     most = max([1e-9, *(max(each.share or 0.0, each.fair or 0.0) for each in tenants)])
-    for tenant, depth in list(tree(tenants))[:MOST_TENANTS]:
-        row: list[str | Text] = [
+    shown = list(tree(tenants))[:MOST_TENANTS]
+    rows = []
+    for tenant, depth in shown:
+        row = [
             "  " * depth + escaped(tenant.name),
             count(tenant.running),
             count(tenant.waiting),
             number(tenant.share, 3),
             number(tenant.fair, 3),
+            number(tenant.shortfall, 3) if tenant.shortfall else "-",
         ]
-        if wide:
-            row.append(number(tenant.shortfall, 3) if tenant.shortfall else "-")
-            row.append(_bar(tenant.share or 0.0, tenant.fair, most, min(40, width - 60), blocks))
-        table.add_row(*row)
+        rows.append(row[: len(columns)])
+    header = [name for name, _ in columns]
+    numbers = sum(widths_of([header, *rows])[1:]) + 2 * len(header)
+    for row in rows:
+        row[0] = _cut(row[0], max(LEAST, min(room, width - numbers)))
+    widths = widths_of([header, *rows])
+    bar = min(40, width - sum(widths) - 2 * len(widths) - 2) if wide else 0
+    table = _table([*columns, *([("", "<")] if bar >= SHORTEST else [])])
+    for column, size in zip(table.columns, widths, strict=False):
+        column.min_width = size
+    for (tenant, _), row in zip(shown, rows, strict=True):
+        drawn = [_bar(tenant.share or 0.0, tenant.fair, most, bar, blocks)]
+        table.add_row(*row, *(drawn if bar >= SHORTEST else []))
     return table
 
 
@@ -230,7 +246,7 @@ def _machines(machines: Sequence[MachineRow], width: int, blocks: bool) -> Table
     for machine in machines:
         state = machine.state.value
         row: list[str | Text] = [
-            escaped(machine.name),
+            _cut(escaped(machine.name), max(LONGEST, width // 4)),
             Text(state, style="" if machine.state is MachineState.UP else "yellow"),
             count(machine.tasks),
             *(describe_use(machine, resource) for resource in resources[:most]),
@@ -275,4 +291,9 @@ def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int, now: floa
 
 
 def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: room - 1] + "…"
+    """The text on so many columns at most, of which some letters take two."""
+    if cell_len(text) <= room:
+        return text
+    while cell_len(text) > room - 1:
+        text = text[:-1]
+    return text + "…"
