@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from fairlead.client import Client
 from fairlead.dashboard.page import FOLDER
@@ -451,6 +451,20 @@ def test_jobs_are_filtered_by_the_service_and_the_address_says_by_what(
     page.reload()
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()
     expect(page.get_by_role("rowheader")).to_have_count(1)
+
+
+def test_no_page_of_a_list_is_turned_before_there_is_one(signed_in: Callable[..., Page]) -> None:
+    page = signed_in("now")
+    held: list[Route] = []
+    page.route("**/v1/jobs?*", lambda route: held.append(route))  # noqa: PLW0108  (no method)
+    with page.expect_request("**/v1/jobs?*"):
+        page.evaluate("location.hash = 'jobs'")
+    expect(page.locator("table.live")).to_be_visible()
+    expect(page.locator(".pages button:visible")).to_have_count(0)
+    for route in held:
+        route.continue_()
+    page.unroute("**/v1/jobs?*")
+    expect(page.get_by_role("link", name="work", exact=True)).to_be_visible()
 
 
 def test_a_moment_is_chosen_by_keyboard(signed_in: Callable[..., Page]) -> None:

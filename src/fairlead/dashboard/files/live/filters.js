@@ -29,8 +29,8 @@ export function filters(page, fields) {
     page.again();
   }
 
-  const back = html("button", { type: "button", onclick: () => turn(-1) }, "Previous page");
-  const on = html("button", { type: "button", onclick: () => turn(1) }, "Next page");
+  const back = html("button", { type: "button", hidden: true, onclick: () => turn(-1) }, "Previous page");
+  const on = html("button", { type: "button", hidden: true, onclick: () => turn(1) }, "Next page");
 
   /** @param {number} way */
   function turn(way) {
