@@ -313,3 +313,13 @@ def test_a_value_of_the_wrong_shape_or_size_is_told_what_would_be_right(
     with pytest.raises(InputError) as caught:
         read_config(path)
     assert sentence in str(caught.value)
+
+
+def test_a_partition_without_a_name_is_not_all_of_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["serve", "--listen", "127.0.0.1:0", "--engine", "slurm", "--mode", "order"]
+    assert main([*words, "--partition", ""]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err == (
+        "error: --partition is empty; name a partition, or leave it out\n"
+    )

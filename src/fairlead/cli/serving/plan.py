@@ -70,6 +70,8 @@ def _plan(args: argparse.Namespace, configured: Configured) -> Plan:
         right = f"write --mode {' or --mode '.join(modes)}" if modes else "leave --mode out"
         raise InputError(f"--engine {engine} has no mode {mode!r}", right)
     partition = option("partition")
+    if partition == "":  # as a variable makes that is not set: order would take all of them
+        raise InputError("--partition is empty", "name a partition, or leave it out")
     if mode == PLACE and not partition:
         raise InputError(
             "--mode place needs a partition",
