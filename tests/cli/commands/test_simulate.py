@@ -210,8 +210,13 @@ def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(
-    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    words: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert sentence in refused(capsys, *words)
     assert list(tmp_path.iterdir()) == []
 
