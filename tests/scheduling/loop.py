@@ -39,11 +39,13 @@ class Seen:
 def run(core: Core, events: Iterable[Event], duration: Duration, until: int) -> Seen:
     """Tells the core these events and the ends of its tasks, up to and with the time `until`."""
     line: list[tuple[int, int, Event]] = []
+    moments: set[int] = set()  # at which something in the line happens
     number = 0
 
     def later(event: Event) -> None:
         nonlocal number
         heapq.heappush(line, (event.time, number, event))
+        moments.add(event.time)
         number += 1
 
     for event in events:
@@ -59,6 +61,7 @@ def run(core: Core, events: Iterable[Event], duration: Duration, until: int) -> 
                 if not running[event.job]:
                     del running[event.job]  # jobs may be thousands, and each instant is kept
                 seen.done[event.job] += 1
+        moments.remove(now)
         for decision in core.decide():
             assert isinstance(decision, Launch)
             running[decision.job] += 1
@@ -67,6 +70,6 @@ def run(core: Core, events: Iterable[Event], duration: Duration, until: int) -> 
         seen.times.append(now)
         seen.running.append(Counter(running))
         wake = core.wake()
-        if wake is not None and not any(event.time == wake for _, _, event in line):
+        if wake is not None and wake not in moments:
             later(TimePassed(wake))
     return seen

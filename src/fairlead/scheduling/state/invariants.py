@@ -14,22 +14,27 @@ import numpy as np
 
 from fairlead.model.errors import InternalError
 from fairlead.scheduling.kernels.memory.state import Ints, State
-from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, MANY, NONE, SHARE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import ALONE, FREE, JOB, MANY, NONE, SHARE, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import levels_of
 from fairlead.scheduling.state.plainly_possible import could_run
 from fairlead.scheduling.state.rows import (
+    DRAINING,
+    ON_MACHINES,
+    UP,
     bits,
     chain,
+    columns,
     jobs_kept,
     machines_there,
     tasks_held,
-    tasks_of,
-    tasks_on,
     tenant_slots,
 )
 from fairlead.scheduling.state.search_invariants import search_structures
 from fairlead.scheduling.state.stake_invariants import levels_since, weight_of
-from fairlead.scheduling.transitions import HELD, MachineState, TaskState
+from fairlead.scheduling.transitions import MachineState, TaskState
+
+GONE, WAITING = int(MachineState.GONE), int(TaskState.WAITING)
+JOB_FIELDS = JOB.names or ()
 
 
 def check(state: State) -> None:
@@ -58,32 +63,34 @@ def broken(state: State) -> Iterator[str]:
 def tasks(state: State) -> Iterator[str]:
     """Every task is in exactly one state: in its job's queue, or with its job and its machine."""
     count = int(state.header[0]["tasks"])
-    table = state.task
-    job, machine, kinds = (table[name].tolist() for name in ("job", "machine", "state"))
+    job, machine, kinds, of_job, on_machine, number = columns(
+        state.task, "job", "machine", "state", "job_next", "machine_next", "number"
+    )
+    first_task, queue_first = columns(state.job, "first_task", "queue_first")
     by_job: Counter[int] = Counter()
     by_machine: Counter[int] = Counter()
     queued: Counter[int] = Counter()
     for j in jobs_kept(state).tolist():
-        for t in tasks_of(state, j):
+        for t in chain(of_job, first_task[j]):
             by_job[t] += 1
             if job[t] != j:
                 yield f"task slot {t} is listed with job {j} but is one of {job[t]}"
-        for t in chain(table, state.job[j]["queue_first"], "job_next"):
+        for t in chain(of_job, queue_first[j]):
             queued[t] += 1
             if job[t] != j:
                 yield f"task slot {t} waits with job {j} but is one of {job[t]}"
-    for m in range(int(state.header[0]["machines"])):
-        for t in tasks_on(state, m):
+    for m, first in enumerate(state.machine["first"][: int(state.header[0]["machines"])].tolist()):
+        for t in chain(on_machine, first):
             by_machine[t] += 1
             if machine[t] != m:
                 yield f"task slot {t} is listed on machine {m} but is on {machine[t]}"
-    free = Counter(chain(table, state.header[0]["free_task"], "machine_next"))
+    free = Counter(chain(on_machine, state.header[0]["free_task"]))
     for t, kind in enumerate(kinds[:count]):
         where = (by_job[t], by_machine[t], queued[t], free[t])
         right = (0, 0, 0, 1)
-        if kind in HELD:
+        if kind in ON_MACHINES:
             right = (1, 1, 0, 0)
-        elif kind == TaskState.WAITING:
+        elif kind == WAITING:
             right = (0, 0, 1, 0)
         elif kind != FREE:
             yield f"task slot {t} is in state {kind}, which no task that is kept is in"
@@ -92,14 +99,10 @@ def tasks(state: State) -> Iterator[str]:
                 f"task slot {t} in state {kind} is {where[0]} times with a job, {where[1]} on a"
                 f" machine, {where[2]} waiting, {where[3]} free"
             )
-    numbers = Counter(
-        (job[t], number)
-        for t, number in enumerate(table["number"][:count].tolist())
-        if kinds[t] != FREE
-    )
-    for (j, number), times in numbers.items():
+    numbers = Counter((job[t], number[t]) for t in range(count) if kinds[t] != FREE)
+    for (j, which), times in numbers.items():
         if times > 1:
-            yield f"task {number} of job {j} is there {times} times"
+            yield f"task {which} of job {j} is there {times} times"
 
 
 def machines(state: State) -> Iterator[str]:
@@ -113,45 +116,45 @@ def machines(state: State) -> Iterator[str]:
     satisfied = bits(state.satisfies[there]).sum(axis=0)[: len(state.satisfied)]
     if (satisfied != state.satisfied).any():
         yield "how many machines satisfy each term is wrong"
-    on = Counter(int(state.task[t]["machine"]) for t in tasks_held(state).tolist())
-    for m in range(int(state.header[0]["machines"])):
-        kind = int(state.machine[m]["state"])
-        if kind not in (MachineState.UP, MachineState.DRAINING, MachineState.GONE):
+    on = Counter(state.task["machine"][tasks_held(state)].tolist())
+    kinds, counts = columns(state.machine[: int(state.header[0]["machines"])], "state", "tasks")
+    for m, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+        if kind not in (UP, DRAINING, GONE):
             yield f"machine {m} is in state {kind}"
-        if state.machine[m]["tasks"] != on[m]:
-            yield f"machine {m} runs {on[m]} tasks, not {state.machine[m]['tasks']}"
-        if kind == MachineState.GONE and on[m]:
+        if count != on[m]:
+            yield f"machine {m} runs {on[m]} tasks, not {count}"
+        if kind == GONE and on[m]:
             yield f"machine {m} is gone and runs {on[m]} tasks"
 
 
 def rooms(state: State) -> Iterator[str]:
     """Free amounts, pieces, and the largest demand that fits, from the tasks that are there."""
-    on: dict[int, list[int]] = {m: [] for m in machines_there(state).tolist()}
+    there = machines_there(state).tolist()
+    on: dict[int, list[int]] = {m: [] for m in there}
+    job, machine, bits = columns(state.task, "job", "machine", "pieces")
+    units, demands = state.unit.tolist(), state.demand.tolist()
     for t in tasks_held(state).tolist():
-        on.setdefault(int(state.task[t]["machine"]), []).append(t)
-    for m in machines_there(state).tolist():
-        free = state.capacity[m].copy()
+        on.setdefault(machine[t], []).append(t)
+    for m in there:
+        free = state.capacity[m].tolist()
         pieces = _whole_pieces(state, m)
         for t in on[m]:
-            demand = state.demand[state.task[t]["job"]]
-            free -= demand
-            bits = int(state.task[t]["pieces"])
-            for r, need in enumerate(demand.tolist()):
-                unit = int(state.unit[r])
+            for r, (need, unit) in enumerate(zip(demands[job[t]], units, strict=True)):
+                free[r] -= need
                 if unit == 0 or need == 0:
                     continue
-                taken = [p for p in _places(state, r) if bits >> p & 1]
+                taken = [p for p in _places(state, r) if bits[t] >> p & 1]
                 wanted = max(1, need // unit)
                 if len(taken) != wanted:
                     yield f"task slot {t} holds {len(taken)} pieces, not {wanted}"
                 for p in taken:
                     pieces[p] -= min(need, unit)
-        if (free != state.free[m]).any():
-            yield f"machine {m} has {free.tolist()} free, not {state.free[m].tolist()}"
+        if free != state.free[m].tolist():
+            yield f"machine {m} has {free} free, not {state.free[m].tolist()}"
         for p, left in pieces.items():
             if state.piece[m, p] != left:
                 yield f"piece {p} of machine {m} has {left} free, not {state.piece[m, p]}"
-        room = [_room(state, m, r, free.tolist(), pieces) for r in range(state.resources)]
+        room = [_room(state, m, r, free, pieces) for r in range(state.resources)]
         if room != state.room[m].tolist():
             yield f"machine {m} has room for {room}, not {state.room[m].tolist()}"
 
@@ -187,28 +190,37 @@ def placements(state: State) -> Iterator[str]:
     that spreads has two on one, but for machines that changed under their tasks, or on which
     another scheduler placed some."""
     pairs: Counter[tuple[int, int]] = Counter()
-    for t in tasks_held(state).tolist():
-        j, m = int(state.task[t]["job"]), int(state.task[t]["machine"])
+    held = tasks_held(state)
+    job, machine = state.task["job"][held], state.task["machine"][held]
+    kept_out = (state.needs[job] & ~state.satisfies[machine]).any(axis=1).tolist()
+    spread = state.job["spread"].tolist()
+    changed, tasks = columns(state.machine, "changed", "tasks")
+    for j, m, out in zip(job.tolist(), machine.tolist(), kept_out, strict=True):
         pairs[j, m] += 1
-        if pairs[j, m] == 2 and state.job[j]["spread"] and not state.machine[m]["changed"]:
+        if pairs[j, m] == 2 and spread[j] and not changed[m]:
             yield f"job {j} spreads and has several tasks on machine {m}"
-        if (state.needs[j] & ~state.satisfies[m]).any() and not state.machine[m]["changed"]:
+        if out and not changed[m]:
             yield f"job {j} may not use machine {m} and runs there"
     for m in machines_there(state).tolist():
-        if state.machine[m]["changed"] and not state.machine[m]["tasks"]:
+        if changed[m] and not tasks[m]:
             yield f"machine {m} is empty and still counts as changed under its tasks"
-        over = state.free[m] < 0
-        if over.any() and not state.machine[m]["changed"]:
+        if not changed[m] and (state.free[m] < 0).any():
             yield f"machine {m} holds more than it has: {state.free[m].tolist()} is free"
 
 
 def jobs(state: State) -> Iterator[str]:
     """The counts of every job, and whether it can run and wants to."""
-    there = machines_there(state).tolist()
-    for j in jobs_kept(state).tolist():
-        job = state.job[j]
-        held = tasks_of(state, j)
-        queue = chain(state.task, job["queue_first"], "job_next")
+    there = machines_there(state)
+    number, of_job = columns(state.task, "number", "job_next")
+    machine = state.machine[there]
+    owners = machine["reserved"]
+    reservations = Counter(owners[machine["pledged"] == 0].tolist())
+    rooms_kept = Counter(owners[machine["kept"] == 1].tolist())
+    jobs = jobs_kept(state)
+    for j, usable in zip(jobs.tolist(), could_run(state, jobs, there), strict=True):
+        job = dict(zip(JOB_FIELDS, state.job[j].item(), strict=True))
+        held = chain(of_job, job["first_task"])
+        queue = chain(of_job, job["queue_first"])
         if job["held"] != len(held):
             yield f"job {j} holds {len(held)} tasks, not {job['held']}"
         if (queue[-1] if queue else NONE) != job["queue_last"]:
@@ -217,7 +229,7 @@ def jobs(state: State) -> Iterator[str]:
             if job["waiting"] or queue:
                 yield f"job {j} is cancelled and has tasks waiting"
         else:
-            waiting = int(job["total"] - job["next"]) + len(queue)
+            waiting = job["total"] - job["next"] + len(queue)
             if job["total"] == UNLIMITED:
                 waiting = MANY
             if job["waiting"] != waiting:
@@ -225,51 +237,51 @@ def jobs(state: State) -> Iterator[str]:
             if job["next"] != len(held) + len(queue) + job["over"]:
                 yield f"job {j} launched {job['next']} tasks, which are not all somewhere"
         for t in (*held, *queue):
-            if not 0 <= state.task[t]["number"] < job["next"]:
-                yield f"job {j} has a task {state.task[t]['number']} that it never launched"
-        usable = could_run(state, j, there)
+            if not 0 <= number[t] < job["next"]:
+                yield f"job {j} has a task {number[t]} that it never launched"
         if job["usable"] != usable:
             yield f"job {j} is said to be usable: {job['usable']}, and is: {usable}"
         active = usable > 0 and job["waiting"] > 0
         active = active and (usable != ALONE or job["waiting"] < job["gang"])
         if job["active"] != active:
             yield f"job {j} is said to be active: {bool(job['active'])}, and is: {active}"
-        machine = state.machine[there]
-        reserved = int(((machine["reserved"] == j) & (machine["pledged"] == 0)).sum())
+        reserved = reservations[j]
         if job["reserved"] != reserved:
             yield f"{reserved} machines are reserved for job {j}, not {job['reserved']}"
-        kept = int(((machine["reserved"] == j) & (machine["kept"] == 1)).sum())
+        kept = rooms_kept[j]
         if job["kept"] != kept:
             yield f"the room of {kept} machines is kept for job {j}, not of {job['kept']}"
 
 
 def shares(state: State) -> Iterator[str]:
     """Shares of jobs, from their counts and scales."""
+    scales, units, helds, mus = columns(state.job, "scale", "unit", "held", "mu")
+    fifo = bool(state.header[0]["fifo"])
     for j in jobs_kept(state).tolist():
-        job = state.job[j]
-        scale = float(job["scale"])
+        scale = scales[j]
         unit = round(SHARE / scale) if scale > 0 else 0
-        if not state.header[0]["fifo"] and job["unit"] != unit:
-            yield f"a task of job {j} counts {unit} of {SHARE}, not {job['unit']}"
-        mu = float(job["held"]) / scale if scale > 0 and not state.header[0]["fifo"] else 0.0
-        if job["mu"] != mu:
-            yield f"the share of job {j} is {mu}, not {job['mu']}"
+        if not fifo and units[j] != unit:
+            yield f"a task of job {j} counts {unit} of {SHARE}, not {units[j]}"
+        mu = helds[j] / scale if scale > 0 and not fifo else 0.0
+        if mus[j] != mu:
+            yield f"the share of job {j} is {mu}, not {mus[j]}"
 
 
 def tenants(state: State) -> Iterator[str]:
     """Tenants: active children, weights, idle holdings."""
     slots = tenant_slots(state)
+    parents, seqs, first, sibling = columns(state.tenant, "parent", "seq", "child", "sibling")
+    tenant_of, holds, unit, is_active = columns(state.job, "tenant", "held", "unit", "active")
     own: dict[int, list[int]] = {t: [] for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
     for j in jobs_kept(state).tolist():
-        own[int(state.job[j]["tenant"])].append(j)
+        own[tenant_of[j]].append(j)
     for t in slots:
-        parent = int(state.tenant[t]["parent"])
-        if parent >= 0:
-            below[parent].append(t)
+        if parents[t] >= 0:
+            below[parents[t]].append(t)
     for t in slots:
-        listed = chain(state.tenant, state.tenant[t]["child"], "sibling")
-        below[t].sort(key=lambda child: int(state.tenant[child]["seq"]))
+        listed = chain(sibling, first[t])
+        below[t].sort(key=lambda child: int(seqs[child]))
         if listed != below[t]:
             yield f"the children of tenant {t} are {below[t]}, not {listed}"
     held: dict[int, int] = {}
@@ -278,16 +290,15 @@ def tenants(state: State) -> Iterator[str]:
     def gather(t: int) -> None:
         for child in below[t]:
             gather(child)
-        job = state.job
-        held[t] = sum(int(job[j]["held"] * job[j]["unit"]) for j in own[t])
+        held[t] = sum(holds[j] * unit[j] for j in own[t])
         held[t] += sum(held[child] for child in below[t])
-        busy[t] = any(job[j]["active"] for j in own[t]) or any(busy[c] for c in below[t])
+        busy[t] = any(is_active[j] for j in own[t]) or any(busy[c] for c in below[t])
 
     def compare(t: int) -> Iterator[str]:
-        tenant, job = state.tenant[t], state.job
-        active = [j for j in own[t] if job[j]["active"]]
+        tenant = state.tenant[t]
+        active = [j for j in own[t] if is_active[j]]
         children = [c for c in below[t] if busy[c]]
-        moving = sum(int(job[j]["held"] * job[j]["unit"]) for j in active)
+        moving = sum(holds[j] * unit[j] for j in active)
         moving += sum(held[c] for c in children)
         exactly = sum((weight_of(state, c) for c in children), Fraction(0))
         weights = float(exactly)
@@ -302,14 +313,14 @@ def tenants(state: State) -> Iterator[str]:
             found["beside"] = weights + len(active)
             found["idle"] = (held[t] - moving) / SHARE
         if tenant["leveled"] >= levels_since(state, t):
-            for each in (j for j in active if job[j]["held"] == 0):
+            for each in [j for j in active if holds[j] == 0][-1:]:
                 found["nothing"] = float(levels_of(state.handle, np.array([each]))[0])
         for name, value in found.items():
             if tenant[name] != value:
                 yield f"tenant {t}: {name} is {value}, not {tenant[name]}"
 
     for t in slots:
-        if state.tenant[t]["parent"] < 0:
+        if parents[t] < 0:
             gather(t)
     for t in slots:
         yield from compare(t)
@@ -317,51 +328,41 @@ def tenants(state: State) -> Iterator[str]:
 
 def caps(state: State) -> Iterator[str]:
     """The amounts that all below a tenant with a limit hold, or have set aside."""
-    used = {t: np.zeros(state.resources, np.int64) for t in tenant_slots(state)}
+    slots = tenant_slots(state)
+    used = {t: np.zeros(state.resources, np.int64) for t in slots}
+    below: dict[int, list[int]] = {t: [] for t in slots}
+    parents, capped = columns(state.tenant, "parent", "capped")
+    tenant_of, held, aside = columns(state.job, "tenant", "held", "aside")
     for j in jobs_kept(state).tolist():
-        t = int(state.job[j]["tenant"])
+        taken = state.demand[j] * (held[j] + aside[j])
+        t = tenant_of[j]
         while t >= 0:
-            used[t] += state.demand[j] * (state.job[j]["held"] + state.job[j]["aside"])
-            t = int(state.tenant[t]["parent"])
+            used[t] += taken
+            below[t].append(j)
+            t = parents[t]
     for t, amounts in used.items():
-        limited = (state.limit[t] != UNLIMITED).any()
-        capped = limited or (
-            state.tenant[t]["parent"] >= 0 and state.tenant[state.tenant[t]["parent"]]["capped"]
-        )
-        if state.tenant[t]["capped"] != capped:
-            yield f"tenant {t} is said to have limits: {bool(state.tenant[t]['capped'])}"
+        limited = bool((state.limit[t] != UNLIMITED).any())
+        if capped[t] != (limited or (parents[t] >= 0 and capped[parents[t]])):
+            yield f"tenant {t} is said to have limits: {bool(capped[t])}"
         if limited and (state.used[t] != amounts).any():
             yield f"tenant {t} holds {amounts.tolist()}, not {state.used[t].tolist()}"
-        owed, ending = _asides(state, t)
+        owed, ending = _asides(state, t, np.array(below[t], np.intp))
         if (state.owed[t] != owed).any():
             yield f"below tenant {t} {owed.tolist()} are set aside, not {state.owed[t].tolist()}"
         if (state.ending[t] != ending).any():
             yield f"below tenant {t} {ending.tolist()} must end, not {state.ending[t].tolist()}"
     listed = state.asides[: int(state.header[0]["asides"])]
-    aside = np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["aside"] != NONE))
-    if not np.array_equal(np.sort(listed), aside):
-        yield f"room is set aside for tenants {aside.tolist()}, not {listed.tolist()}"
+    apart = np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["aside"] != NONE))
+    if not np.array_equal(np.sort(listed), apart):
+        yield f"room is set aside for tenants {apart.tolist()}, not {listed.tolist()}"
 
 
-def _asides(state: State, t: int) -> tuple[Ints, Ints]:
-    """How much is set aside below a tenant, and how much tasks hold there that do not fit below its
-    limits beside all of that."""
-    limit = state.limit[t]
-    owed, ending = np.zeros_like(limit), np.zeros_like(limit)
-    below = [j for j in jobs_kept(state).tolist() if t in _above(state, j)]
-    for j in below:
-        owed += state.demand[j] * state.job[j]["aside"]
+def _asides(state: State, t: int, below: Ints) -> tuple[Ints, Ints]:
+    """How much is set aside for the jobs below a tenant, and how much tasks of theirs hold that do
+    not fit below its limits beside all of that."""
+    limit, demand = state.limit[t], state.demand[below]
+    owed: Ints = (demand * state.job["aside"][below, None]).sum(axis=0)
     limited = (limit != UNLIMITED) & (owed > 0)
-    for j in below:
-        if (limited & (state.demand[j] + owed > limit)).any():
-            ending += state.demand[j] * state.job[j]["held"]
+    over = (limited & (demand + owed > limit)).any(axis=1)
+    ending: Ints = (demand * state.job["held"][below, None])[over].sum(axis=0)
     return owed, ending
-
-
-def _above(state: State, j: int) -> list[int]:
-    """The job's tenant, and those above it."""
-    found, t = [], int(state.job[j]["tenant"])
-    while t >= 0:
-        found.append(t)
-        t = int(state.tenant[t]["parent"])
-    return found

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import numpy as np
 
-from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.state import Ints, State
 from fairlead.scheduling.kernels.memory.tables import ALONE, MANY
 from fairlead.scheduling.state.rows import limits
 
 
-def could_run(state: State, j: int, there: Iterable[int]) -> int:
-    """0, 1 or ALONE, as the job says in `usable`."""
-    job, gang = state.job[j], int(state.job[j]["gang"])
-    holds = [_whole(state, j, m) for m in there]
-    if not (job["scale"] > 0 and any(holds) and _within_limits(state, j, 1)):
-        return 0
-    return 1 if sum(holds) >= gang and _within_limits(state, j, gang) else ALONE
+def could_run(state: State, jobs: Ints, there: Ints) -> list[int]:
+    """0, 1 or ALONE of each job, as it says in `usable`."""
+    found = []
+    for j, holds in zip(jobs.tolist(), _whole(state, jobs, there), strict=True):
+        gang = int(state.job[j]["gang"])
+        if not (state.job[j]["scale"] > 0 and any(holds) and _within_limits(state, j, 1)):
+            found.append(0)
+        else:
+            many = sum(holds) >= gang and _within_limits(state, j, gang)
+            found.append(1 if many else ALONE)
+    return found
 
 
-def _holds(state: State, j: int, m: int) -> bool:
-    """Does the machine satisfy the job's terms and hold a task when empty?"""
-    if (state.needs[j] & ~state.satisfies[m]).any():
-        return False
-    return all(need <= state.capacity[m, r] for r, need in enumerate(state.demand[j].tolist()))
-
-
-def _whole(state: State, j: int, m: int) -> int:
-    """How many tasks of the job the empty machine holds, by its terms too."""
-    if not _holds(state, j, m):
-        return 0
-    found = [1] if state.job[j]["spread"] else []
-    for r, need in enumerate(state.demand[j].tolist()):
-        has, unit = int(state.capacity[m, r]), int(state.unit[r])
-        if need:
-            found.append(has // unit * (unit // need) if unit and need <= unit else has // need)
-    return min(found, default=MANY)
+def _whole(state: State, jobs: Ints, there: Ints) -> list[list[int]]:
+    """How many tasks of each job each empty machine holds that satisfies its terms; 0 of others."""
+    lacks = state.needs[jobs, None] & ~state.satisfies[None, there]
+    good = (lacks == 0).all(axis=2)
+    found = np.full(good.shape, MANY)
+    found[state.job["spread"][jobs] != 0] = 1
+    for r, unit in enumerate(state.unit.tolist()):
+        need, has = state.demand[jobs, None, r], state.capacity[None, there, r]
+        some = np.where(need == 0, 1, need)
+        count = has // some
+        if unit:
+            count = np.where(need <= unit, has // unit * (unit // some), count)
+        found = np.where(need == 0, found, np.minimum(found, count))
+        good &= need <= has
+    whole: list[list[int]] = np.where(good, found, 0).tolist()
+    return whole
 
 
 def _within_limits(state: State, j: int, tasks: int) -> bool:

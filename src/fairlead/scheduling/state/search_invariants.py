@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.spots import pair, spot
-from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.state import Ints, State
 from fairlead.scheduling.kernels.memory.tables import GRADES, NEVER, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.state.rows import UP, are_held, are_reserved, bits
+from fairlead.scheduling.state.rows import UP, are_held, are_reserved, bits, chain, columns
 from fairlead.scheduling.state.stake_invariants import (
     Children,
     children_of,
@@ -24,12 +24,16 @@ from fairlead.scheduling.transitions import MachineState
 LEAST = np.array([(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)])
 """The least room of a machine in the set of each grade."""
 
+SHIFTS = np.arange(0, 64, 16, dtype=np.uint64)
+"""Where the parts of a node's brief stand."""
+
 
 def search_structures(state: State) -> Iterator[str]:
     """Yields a sentence for each invariant that does not hold."""
+    children = children_of(state)
     yield from sets(state)
-    yield from tries(state)
-    yield from stakes(state)
+    yield from tries(state, children)
+    yield from stakes(state, children)
     yield from reservations(state)
     yield from spots(state)
     yield from refused(state)
@@ -65,10 +69,12 @@ def sets(state: State) -> Iterator[str]:
         yield f"the set of the machines that satisfy term {k} has others"
 
 
-def tries(state: State) -> Iterator[str]:
+def tries(state: State, children: Children | None = None) -> Iterator[str]:
     """Each active job is a leaf of its tenant's trie of jobs, each active tenant one of its
     parent's of tenants, or of that of all without a parent."""
-    children = children_of(state)
+    children = children_of(state) if children is None else children
+    parents, of_jobs, of_teams = columns(state.tenant, "parent", "root", "teams")
+    left, right, owner, teamed = columns(state.node, "left", "right", "owner", "team")
     jobs: dict[int, set[int]] = {}
     teams: dict[int, set[int]] = {NONE: set()}
     known = state.job[: int(state.header[0]["jobs"])]
@@ -76,80 +82,88 @@ def tries(state: State) -> Iterator[str]:
     for j, t in zip(active.tolist(), known["tenant"][active].tolist(), strict=True):
         jobs.setdefault(t, set()).add(j)
         while t >= 0:
-            parent = int(state.tenant[t]["parent"])
-            teams.setdefault(parent, set()).add(t)
-            t = parent
-    used = 0
+            teams.setdefault(parents[t], set()).add(t)
+            t = parents[t]
     slots = np.flatnonzero(state.tenant["used"][: int(state.header[0]["tenants"])]).tolist()
-    roots = [(t, int(state.tenant[t]["root"]), jobs, 0) for t in slots]
-    roots += [(t, int(state.tenant[t]["teams"]), teams, 1) for t in slots]
+    roots = [(t, of_jobs[t], jobs, 0) for t in slots]
+    roots += [(t, of_teams[t], teams, 1) for t in slots]
     roots.append((NONE, int(state.header[0]["root"]), teams, 1))
+    sound: list[int] = []
+    used = 0
     for t, root, there, team in roots:
-        nodes = _walk(state, root)
+        nodes = _walk(left, right, root)
         used += len(nodes)
-        owners = [int(state.node[n]["owner"]) for n in nodes if state.node[n]["left"] < 0]
+        owners = [owner[n] for n in nodes if left[n] < 0]
         if sorted(owners) != sorted(there.get(t, set())):
             yield f"the trie of tenant {t} has the {'tenants' if team else 'jobs'} {sorted(owners)}"
             continue
-        yield from _sums(state, nodes)
+        sound += nodes
         for n in nodes:
-            if state.node[n]["team"] != team:
+            if teamed[n] != team:
                 yield f"node {n} does not know of what its trie is"
-            if state.node[n]["left"] < 0:
-                yield from _tenant_leaf(state, n, children) if team else _leaf(state, n)
-    free, at = 0, int(state.header[0]["free_node"])
-    while at >= 0 and free <= len(state.node):
-        free, at = free + 1, int(state.node[at]["left"])
+            if team and left[n] < 0:
+                yield from _tenant_leaf(state, n, children)
+    every = np.array(sound, np.intp)
+    leaf = state.node["left"][every] < 0
+    yield from _sums(state, every[~leaf])
+    yield from _leaves(state, every[leaf & (state.node["team"][every] == 0)])
+    yield from _briefs(state, every)
+    free = len(chain(left, state.header[0]["free_node"]))
     if used + free != state.header[0]["nodes"]:
         yield f"{used} nodes are used and {free} free, of {state.header[0]['nodes']}"
 
 
-def _walk(state: State, root: int) -> list[int]:
+def _walk(left: list[int], right: list[int], root: int) -> list[int]:
     """The nodes below a root, itself first; not endless where they run in a circle."""
     found: list[int] = []
     waiting = [root] if root >= 0 else []
-    while waiting and len(found) <= len(state.node):
+    while waiting and len(found) <= len(left):
         n = waiting.pop()
         found.append(n)
-        if state.node[n]["left"] >= 0:
-            waiting += [int(state.node[n]["right"]), int(state.node[n]["left"])]
+        if left[n] >= 0:
+            waiting += [right[n], left[n]]
     return found
 
 
-def _sums(state: State, nodes: list[int]) -> Iterator[str]:
+def _sums(state: State, nodes: Ints) -> Iterator[str]:
     """An inner node sums up the two below it."""
+    if not len(nodes):
+        return
     node = state.node
-    for n in nodes:
-        if node[n]["left"] < 0:
-            continue
-        left, right = int(node[n]["left"]), int(node[n]["right"])
-        if node[left]["parent"] != n or node[right]["parent"] != n:
-            yield f"the children of node {n} have another parent"
-        least = min((float(node[c]["key"]), int(node[c]["turn"])) for c in (left, right))
-        if (float(node[n]["key"]), int(node[n]["turn"])) != least:
-            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['turn']}"
-        if node[n]["fresh"] != (node[left]["fresh"] | node[right]["fresh"]):
-            yield f"node {n} is wrong about whether a fresh job is below"
-        if (state.need[n] != np.minimum(state.need[left], state.need[right])).any():
-            yield f"node {n} is wrong about the least demand below"
-        if (state.terms[n] != (state.terms[left] & state.terms[right])).any():
-            yield f"node {n} is wrong about the terms that all below need"
-        yield from _brief(state, n)
-        for child in (left, right):
-            if node[child]["left"] >= 0 and node[child]["bit"] <= node[n]["bit"]:
-                yield f"node {child} does not look at a later bit than its parent {n}"
+    left, right = node["left"][nodes], node["right"][nodes]
+    parent, key, turn, fresh = (node[name] for name in ("parent", "key", "turn", "fresh"))
+    for n in nodes[(parent[left] != nodes) | (parent[right] != nodes)].tolist():
+        yield f"the children of node {n} have another parent"
+    tie = (key[left] == key[right]) & (turn[left] <= turn[right])
+    first = np.where((key[left] < key[right]) | tie, left, right)
+    wrong = (key[nodes] != key[first]) | (turn[nodes] != turn[first])
+    for n in nodes[wrong].tolist():
+        yield f"the least below node {n} is not {node[n]['key']}, {node[n]['turn']}"
+    for n in nodes[fresh[nodes] != (fresh[left] | fresh[right])].tolist():
+        yield f"node {n} is wrong about whether a fresh job is below"
+    least = np.minimum(state.need[left], state.need[right])
+    for n in nodes[(state.need[nodes] != least).any(axis=1)].tolist():
+        yield f"node {n} is wrong about the least demand below"
+    terms = state.terms[left] & state.terms[right]
+    for n in nodes[(state.terms[nodes] != terms).any(axis=1)].tolist():
+        yield f"node {n} is wrong about the terms that all below need"
+    for child in (left, right):
+        earlier = (node["left"][child] >= 0) & (node["bit"][child] <= node["bit"][nodes])
+        for n, above in zip(child[earlier].tolist(), nodes[earlier].tolist(), strict=True):
+            yield f"node {n} does not look at a later bit than its parent {above}"
 
 
-def _brief(state: State, n: int) -> Iterator[str]:
+def _briefs(state: State, nodes: Ints) -> Iterator[str]:
     """A node's brief says never more than it needs, and hardly less."""
-    if state.node[n]["word"] != state.terms[n, 0]:
+    for n in nodes[state.node["word"][nodes] != state.terms[nodes, 0]].tolist():
         yield f"node {n} says that it needs other terms than it does"
-    for r, need in enumerate(state.need[n, :4].tolist()):
-        part = int(state.node[n]["brief"]) >> 16 * r & 0xFFFF
-        exponent, digits = divmod(part, 512)
-        said = (512 + digits) * 2 ** (exponent - 1) / 512 if part else 0
-        if not said <= need <= said * (1 + 1 / 512):
-            yield f"node {n} says that it needs {said} of resource {r}, which is {need}"
+    needs = state.need[nodes, :4]
+    parts = state.node["brief"][nodes, None] >> SHIFTS[: needs.shape[1]] & np.uint64(0xFFFF)
+    exponent, digits = np.divmod(parts.astype(np.int64), 512)
+    said = np.where(parts > 0, np.ldexp(512.0 + digits, exponent - 10), 0.0)
+    for i, r in np.argwhere((said > needs) | (needs > said * (1 + 1 / 512))).tolist():
+        n = int(nodes[i])
+        yield f"node {n} says that it needs {said[i, r]} of resource {r}: {state.need[n, r]}"
 
 
 def spots(state: State) -> Iterator[str]:
@@ -164,20 +178,21 @@ def spots(state: State) -> Iterator[str]:
         yield "a task of a job that spreads is not the one that is counted"
 
 
-def _leaf(state: State, n: int) -> Iterator[str]:
-    leaf = state.node[n]
-    j = int(leaf["owner"])
-    job = state.job[j]
-    terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
-    if job["leaf"] != n:
-        yield f"job {j} has another leaf than {n}"
-    header = state.header[0]
-    turn = job["turn"] if header["filling"] and not header["fifo"] else job["seq"]
-    if (leaf["key"], leaf["turn"]) != (job["mu"], turn) or leaf["fresh"] != job["fresh"]:
+def _leaves(state: State, nodes: Ints) -> Iterator[str]:
+    """A leaf says of its job what the job says."""
+    node, job, header = state.node, state.job, state.header[0]
+    jobs = node["owner"][nodes]
+    patient = (job["patient"][jobs] != 0)[:, None]
+    terms = state.needs[jobs] | np.where(patient, state.prefers[jobs], np.uint64(0))
+    for j in jobs[job["leaf"][jobs] != nodes].tolist():
+        yield f"job {j} has another leaf than that in the trie"
+    turn = job["turn" if header["filling"] and not header["fifo"] else "seq"]
+    pairs = ((node["key"], job["mu"]), (node["turn"], turn), (node["fresh"], job["fresh"]))
+    for j in jobs[np.any([of[nodes] != own[jobs] for of, own in pairs], axis=0)].tolist():
         yield f"the leaf of job {j} has another place in line than the job"
-    if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
+    wrong = (state.need[nodes] != state.demand[jobs]).any(axis=1)
+    for j in jobs[wrong | (state.terms[nodes] != terms).any(axis=1)].tolist():
         yield f"the leaf of job {j} needs something else than the job"
-    yield from _brief(state, n)
 
 
 def _tenant_leaf(state: State, n: int, children: Children) -> Iterator[str]:
@@ -208,7 +223,6 @@ def _tenant_leaf(state: State, n: int, children: Children) -> Iterator[str]:
     terms = np.bitwise_and.reduce(state.terms[roots])
     if (state.need[n] != state.need[roots].min(axis=0)).any() or (state.terms[n] != terms).any():
         yield f"the leaf of tenant {t} needs something else than what is below"
-    yield from _brief(state, n)
 
 
 def refused(state: State) -> Iterator[str]:

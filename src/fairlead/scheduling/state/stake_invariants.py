@@ -14,10 +14,13 @@ from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.search.filling import STRICT
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.state.rows import jobs_kept, tenant_slots
+from fairlead.scheduling.state.rows import chain, columns, jobs_kept, tenant_slots
 
 NEAR = Fraction(1, 2**90)
 """Sums in numbers of twice a double's length are off by less than this part of them."""
+
+NOTHING, WHOLE = Fraction(0), Fraction(STRICT)
+BEYOND = 1 - WHOLE
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,10 @@ class Child:
 
     def at(self, height: Fraction) -> Fraction:
         """What it counts at this height."""
-        part, strict = self.weight * height, Fraction(STRICT)
-        counted = (1 - strict) * min(self.held, self.first + part)
-        return counted + strict * min(self.held, part)
+        if self.held == 0:
+            return NOTHING
+        part = self.weight * height
+        return BEYOND * min(self.held, self.first + part) + WHOLE * min(self.held, part)
 
 
 def levels_since(state: State, t: int) -> int:
@@ -64,26 +68,26 @@ def rounds_to(exactly: Fraction, double: float) -> bool:
 
 def children_of(state: State) -> Children:
     """The active children of each tenant, from the jobs up."""
-    tenant = state.tenant
     slots = tenant_slots(state)
+    parents, held, moving = columns(state.tenant, "parent", "held", "moving")
+    jobs = jobs_kept(state)
+    rows = state.job[jobs[(state.job["active"][jobs] != 0) & (state.job["scale"][jobs] > 0)]]
     found: Children = {t: [] for t in slots}
-    for j in jobs_kept(state).tolist():
-        job = state.job[j]
-        if job["active"] and job["scale"] > 0:
-            held, scale = int(job["held"]), Fraction(float(job["scale"]))
-            first = min(held, int(job["gang"]))
-            found[int(job["tenant"])].append(Child(Fraction(1), held / scale, first / scale))
+    fields = columns(rows, "tenant", "held", "gang", "scale")
+    for t, holds, gang, exactly in zip(*fields, strict=True):
+        scale = Fraction(exactly)
+        found[t].append(Child(Fraction(1), holds / scale, min(holds, gang) / scale))
     left = dict.fromkeys(slots, 0)
     for t in slots:
-        if tenant[t]["parent"] >= 0:
-            left[int(tenant[t]["parent"])] += 1
+        if parents[t] >= 0:
+            left[parents[t]] += 1
     ready = [t for t in slots if left[t] == 0]
     for t in ready:  # it grows: parents come after the last of their children
-        parent = int(tenant[t]["parent"])
+        parent = parents[t]
         if parent < 0:
             continue
         if found[t]:
-            idle = Fraction(int(tenant[t]["held"] - tenant[t]["moving"]), SHARE)
+            idle = Fraction(held[t] - moving[t], SHARE)
             whole = sum((each.held for each in found[t]), idle)
             most = idle + max(each.first for each in found[t])
             found[parent].append(Child(weight_of(state, t), whole, most))
@@ -96,24 +100,25 @@ def children_of(state: State) -> Children:
 def height(state: State, t: int, children: list[Child], y: Fraction) -> Fraction:
     """What a tenant is among its siblings, where what is least below it is at height y."""
     if state.header[0]["filling"] and len(children) > 1:
-        filled = sum((each.at(y) for each in children), Fraction(0))
+        filled = sum((each.at(y) for each in children), NOTHING)
     else:
         filled = y * sum(each.weight for each in children)
     idle = Fraction(int(state.tenant[t]["held"] - state.tenant[t]["moving"]), SHARE)
     return (filled + idle) / weight_of(state, t)
 
 
-def stakes(state: State) -> Iterator[str]:
+def stakes(state: State, children: Children | None = None) -> Iterator[str]:
     """Each tenant's stakes are those of its active children that hold anything."""
-    header, strict = state.header[0], Fraction(STRICT)
+    header, strict = state.header[0], WHOLE
     used = 0
-    children = children_of(state)
+    children = children_of(state) if children is None else children
     yield from _kept(state, children)
+    roots, single = columns(state.tenant, "stakes", "single")
     for t, each in children.items():
-        entries = _walk(state, int(state.tenant[t]["stakes"]))
+        entries = _walk(state, roots[t])
         used += len(entries)
         some = [c for c in each if c.held > 0]
-        if state.tenant[t]["single"] or not header["filling"] or header["fifo"]:
+        if single[t] or not header["filling"] or header["fifo"]:
             some = []
         whole = [(strict * c.held, strict * c.weight, c.first) for c in some]
         beyond = [(c.held - c.first, c.weight) for c in some if c.held > c.first]
@@ -130,13 +135,11 @@ def stakes(state: State) -> Iterator[str]:
             "firsts": sum(c.first for c in some),
             "most": max(c.first for c in some),
         }
-        top = state.stake[int(state.tenant[t]["stakes"])]
+        top = state.stake[roots[t]]
         for name, value in found.items():
             if abs(long(top, name) - value) > NEAR * value:
                 yield f"the stakes of tenant {t}: {name} is {float(value)}, not {top[name]}"
-    free, at = 0, int(header["free_stake"])
-    while at >= 0 and free <= len(state.stake):
-        free, at = free + 1, int(state.stake[at]["left"])
+    free = len(chain(state.stake["left"], header["free_stake"]))
     if used + free != header["stakes"]:
         yield f"{used} stakes are used and {free} free, of {header['stakes']}"
 
@@ -144,21 +147,23 @@ def stakes(state: State) -> Iterator[str]:
 def _kept(state: State, children: Children) -> Iterator[str]:
     """The levels that tenants keep are those of now."""
     tenant = state.tenant
+    parents, known, bounded = columns(tenant, "parent", "known", "bounded")
 
     def level(t: int, y: Fraction) -> Fraction:
         while t >= 0:
-            t, y = int(tenant[t]["parent"]), height(state, t, children[t], y)
+            t, y = parents[t], height(state, t, children[t], y)
         return y
 
     for t in children:
         since = levels_since(state, t)
-        if tenant[t]["known"] >= since:
+        if known[t] >= since:
             share = Fraction(int(tenant[t]["of_held"])) / Fraction(float(tenant[t]["of_scale"]))
             if not rounds_to(level(t, share), float(tenant[t]["level"])):
                 yield f"tenant {t} keeps a level of {tenant[t]['level']} for a share of {share}"
-        asked, bound = (tenant[t][name].item() for name in ("asked", "bound"))
-        if tenant[t]["bounded"] >= since and bound > level(t, Fraction(asked)):
-            yield f"tenant {t} keeps a bound of {bound}, which is above a level"
+        if bounded[t] >= since:
+            asked, bound = (tenant[t][name].item() for name in ("asked", "bound"))
+            if bound > level(t, Fraction(asked)):
+                yield f"tenant {t} keeps a bound of {bound}, which is above a level"
 
 
 def _line(state: State, t: int, children: list[Child]) -> Iterator[str]:
