@@ -38,7 +38,7 @@ CAUGHT_BY = {
     "act-before-append": 0,
     "all-is-shown-midway": 0,
     "applied-twice-after-a-failed-append": 9,
-    "cancel-lost-at-a-crash": 19,
+    "cancel-lost-at-a-crash": 263,
     "core-is-lent-midway": 5,
     "counted-at-the-end-of-the-step": 10,
     "damage-ignored": 3,
