@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import pytest
 
 from fairlead import compiled, compiler_cache
 from fairlead.compiling import report_compiling
+from tests.zygote.forked import finished
 
 CALLED = """
 from fairlead.compiling import kernel
@@ -56,14 +56,18 @@ assert len(told) == 2, told  # before and after the other kernel
 """
 
 
+START = """
+from fairlead import compiled
+compiled.folder.cache_clear()  # where it was kept for who is forked from
+"""
+
+
 def run(folder: Path, *programs: str) -> None:
-    """Runs programs that import `called` in processes of their own, one after the other."""
-    places = {compiled.VARIABLE: str(folder / "kept"), "PYTHONPATH": str(folder)}
+    """Runs programs that import `called` in processes of their own, one after the other. They are
+    forked from one that has Numba, and has never seen `called`."""
+    places = {compiled.VARIABLE: str(folder / "kept")}
     for program in programs:
-        words = [sys.executable, "-c", program]
-        done = subprocess.run(
-            words, env=os.environ | places, capture_output=True, text=True, check=False
-        )
+        done = finished(["-c", START + program], folder, os.environ | places)
         assert done.returncode == 0, done.stderr
 
 
