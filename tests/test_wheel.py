@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution, distributions
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -32,14 +35,20 @@ jobs:
   - {name: right, demand: {cpu: 1, memory: 1GiB}}
 """
 
-EVERY_MODULE = """\
+EXTRAS = (
+    "fairlead.ray",
+    "fairlead.engines.ray.",
+    "fairlead.service.journal.postgres",
+    "fairlead.service.signin.people",
+    "fairlead.service.telemetry.",
+)
+"""What is only for an extra, and neither imported nor walked into without it."""
+
+EVERY_MODULE = f"""\
 import gc, importlib, pkgutil, fairlead
 gc.disable()  # imports leave no garbage
-# What is only for an extra is neither imported nor walked into without it.
 for module in pkgutil.walk_packages(fairlead.__path__, "fairlead.", lambda name: None):
-    extras = ("fairlead.ray", "fairlead.engines.ray.", "fairlead.service.journal.postgres",
-              "fairlead.service.signin.people", "fairlead.service.telemetry.")
-    if not module.name.startswith(extras) and not module.name.endswith("__main__"):
+    if not module.name.startswith({EXTRAS!r}) and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """
 
@@ -154,6 +163,56 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def at_once(statements: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """What these statements import, but not what is for types alone."""
+    for each in statements:
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            yield each
+        elif isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING":
+            yield from at_once(each.orelse)
+        else:
+            for part in ("body", "handlers", "orelse", "finalbody"):
+                yield from at_once(getattr(each, part, ()))
+
+
+DEFINED = re.compile(r"^(@|def |async def |class )", re.MULTILINE)
+"""Where a module begins to define: the linter sees to it that it imports before."""
+
+
+def imported_by(file: Path) -> set[str]:
+    """The packages, ours apart, and ours as the modules they are."""
+    names: set[str] = set()
+    head = DEFINED.split(file.read_text(encoding="utf-8"), maxsplit=1)[0]
+    for each in at_once(ast.parse(head).body):
+        if isinstance(each, ast.Import):
+            names |= {alias.name for alias in each.names}
+        else:
+            assert each.level == 0, file
+            names.add(str(each.module))
+    return {name if name.startswith("fairlead.") else name.partition(".")[0] for name in names}
+
+
+def test_every_module_finds_what_it_imports_in_the_wheel_and_what_that_asks_for(
+    installed: Path, tmp_path: Path
+) -> None:
+    packages = Path(run(installed / "python", "-c", PACKAGES, cwd=tmp_path).strip())
+    there = {each.name.partition(".")[0] for each in packages.iterdir()}
+    modules = 0
+    for file in (packages / "fairlead").rglob("*.py"):
+        name = ".".join(file.relative_to(packages).with_suffix("").parts)
+        if name.startswith(EXTRAS) or name.endswith("__main__"):
+            continue
+        modules += 1
+        for each in imported_by(file):
+            if each.startswith("fairlead."):
+                place = packages.joinpath(*each.split("."))
+                assert place.with_suffix(".py").exists() or place.is_dir(), (name, each)
+            else:
+                assert each in there | sys.stdlib_module_names, (name, each)
+    assert modules > 400
+
+
+@pytest.mark.deep
 def test_every_module_can_be_imported_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert run(installed / "python", "-c", EVERY_MODULE, cwd=tmp_path) == ""
 
