@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import cast
 
 import pytest
@@ -17,6 +18,19 @@ from fairlead.wire.jobs import JobRow, TaskCounts
 from fairlead.wire.kinds import JobState
 from fairlead.wire.machines import MachineRow
 from fairlead.wire.status import Ready
+
+
+@cache
+def waiting(number: int) -> JobRow:
+    """A job of which tasks wait, made once: hundreds of looks see the same ones."""
+    return JobRow(
+        name=f"job-{number}",
+        id=number,
+        tenant="ana",
+        state=JobState.RUNNING,
+        tasks=TaskCounts(waiting=3),
+        submitted=number,
+    )
 
 
 class Limited:
@@ -44,15 +58,7 @@ class Limited:
         return iter(())
 
     def jobs(self) -> Iterator[JobRow]:
-        for number in range(self.first, self.first + self.count):
-            yield JobRow(
-                name=f"job-{number}",
-                id=number,
-                tenant="ana",
-                state=JobState.RUNNING,
-                tasks=TaskCounts(waiting=3),
-                submitted=number,
-            )
+        return map(waiting, range(self.first, self.first + self.count))
 
     def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
         assert jobs or own, "jobs that are their own tenants are to be seen"
