@@ -32,7 +32,7 @@ from fairlead.studies.properties.inputs import Family, instance
 from fairlead.studies.properties.search import search_table
 from fairlead.studies.properties.whole import CLAIMED, WHOLE_COLUMNS, WHOLE_ROWS
 from tests.audit.build import asked_of, given, made_whole, witness_of
-from tests.audit.test_contract import FEW, INPUTS, keeps_its_promises
+from tests.audit.test_contract import FEW, INPUTS, in_turn, keeps_its_promises
 from tests.cli.commands.test_allocate import run, schema
 from tests.papers.cases import job, machines
 
@@ -75,11 +75,7 @@ of the same policies with divisible tasks."""
 
 @pytest.mark.parametrize(
     ("rule", "case"),
-    [
-        (rule, case)
-        for rule in RULES
-        for case in (INPUTS if rule.partition("(")[0] in whole_names() else LARGE)
-    ],
+    in_turn(RULES, lambda rule: list(INPUTS) if rule.partition("(")[0] in whole_names() else LARGE),
 )
 def test_every_finding_keeps_its_promises(rule: str, case: str) -> None:
     try:
