@@ -202,6 +202,68 @@ def test_a_driver_that_hangs_or_dies_is_replaced(doing: str, tmp_path: Path) -> 
     assert engine.pid is None
 
 
+LIAR = """
+import json, sys
+from fairlead.engines.supervised.frames import read_frame, write_frame
+
+def tell(tree):
+    write_frame(sys.stdout.buffer, tree)
+
+lie = read_frame(sys.stdin.buffer)["settings"]["lie"]
+tell({"ready": {"name": "liar", "identity": "liar", "known": False}})
+tell({"nodes": []})
+while (asked := read_frame(sys.stdin.buffer)) is not None:
+    if asked["method"] != "reconcile":
+        continue
+    tell({"id": asked["id"], "value": lie.pop("value", [])})
+    if lie:
+        tell(lie)
+"""
+
+ENDED = {"attempt": [1, 0, 1], "is": "ended", "cause": "exited", "code": 0, "time": 1}
+ENDED |= {"started": 1, "message": "", "output": 0}
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"round": 1, "reports": [{"is": "ended"}]},
+        {"round": 1, "reports": 5},
+        {"round": 1, "reports": [ENDED | {"cause": "bored"}]},
+        {"round": 1, "reports": [ENDED | {"attempt": [1, 0]}]},
+        {"round": 1, "reports": [ENDED | {"attempt": [[], {}, 1]}]},
+        {"id": []},
+        {"nodes": [{"machine": {"name": ""}}]},
+        {"ready": {}},
+        {"value": None},
+        {"value": [[1, 2]]},
+    ],
+    ids=str,
+)
+def test_a_driver_that_writes_what_cannot_be_is_replaced(
+    lie: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would hear it any more, and nobody would know, where the thread that reads ended."""
+
+    def begun(_: list[str], **how: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", LIAR], **how)
+
+    monkeypatch.setattr(child, "subprocess", SimpleNamespace(Popen=begun, PIPE=subprocess.PIPE))
+    engine = RemoteEngine("liar:liar", {"lie": lie}, timeout=PATIENCE, environment=PATH)
+    try:
+        first = engine.pid
+        try:
+            engine.reconcile([])
+            said = trouble(engine)
+        except EngineError as error:
+            said = str(error)
+        assert "driver is gone: it " in said
+        assert "what nobody understands" in said
+        assert engine.pid is None or engine.pid != first
+    finally:
+        engine.close()
+
+
 def test_a_new_driver_wants_to_be_reconciled_first() -> None:
     engine = remote("odd")
     engine.reconcile([])

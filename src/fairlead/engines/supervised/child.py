@@ -175,8 +175,9 @@ class Child:
                 else:
                     self.refused = "refused" in frame
                     why = frame.get("refused") or frame.get("failed") or ""
-        except BrokenFrameError as error:
-            why = f"it wrote what nobody understands: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, that process ends by it
+            broken = isinstance(error, BrokenFrameError)
+            why = f"it wrote what nobody understands: {error if broken else repr(error)[:200]}"
             self._process.kill()
         self._output.close()
         code = self._process.wait()

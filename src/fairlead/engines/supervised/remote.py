@@ -136,13 +136,23 @@ class RemoteEngine:
         child.calls, child.calls_size = set(calls), sum(map(len, calls.values()))
         request: Tree = {"method": "reconcile", "batch": trees, "calls": calls, "owner": owner}
         value = child.ask({**request, "round": child.begin()}, self._timeout)
+        try:
+            never = [attempt_of(tree) for tree in value]
+        except (TypeError, ValueError):
+            child.kill("it answered reconcile with what nobody understands")
+            raise EngineError(f"the engine's driver is gone: {child.why}") from None
         child.reconciled = True
-        return [attempt_of(tree) for tree in value]
+        return never
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         request: Tree = {"method": "output", "attempt": plain_attempt(attempt)}
         request |= {"stream": stream.value, "offset": offset, "most": most}
-        return output_of(self._ready().ask(request, self._timeout))
+        child = self._ready()
+        try:
+            return output_of(child.ask(request, self._timeout))
+        except (LookupError, TypeError, ValueError):
+            child.kill("it answered output with what nobody understands")
+            raise EngineError(f"the engine's driver is gone: {child.why}") from None
 
     def close(self) -> None:
         self._closed = True
