@@ -292,6 +292,15 @@ def test_who_is_a_tenant_himself_waits_whomever_he_names() -> None:
     assert blame.refusal(SubmitJobs(caller, (job("x", tenant="theirs/new"),)), 1) is not None
 
 
+def test_who_has_a_token_of_a_tenant_s_name_does_not_wait_for_that_tenant() -> None:
+    """An administrator's token is often named for those who use it."""
+    blame, caller = Blame(lambda: 0.0), Caller("laptop", Role.TENANT, "research")
+    for number in range(FEW):
+        blame.note(SubmitJobs(caller, (job(str(number)),)), 0, ValueError(), -1.0)
+    assert blame.refusal(SubmitJobs(caller, (job("x"),)), 1) is not None
+    assert blame.refusal(SubmitJobs(Caller("research"), (job("x"),)), 1) is None
+
+
 def test_few_are_remembered() -> None:
     blame = Blame(lambda: 0.0)
     for number in range(MOST + 1):

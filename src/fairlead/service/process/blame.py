@@ -82,9 +82,13 @@ def describe(request: Request, error: BaseException) -> str:
 
 def _are_of_one(one: Request, other: Request) -> bool:
     """Whether they are of a kind, and of one tenant or else of one token, or of none."""
-    mine, theirs = one.caller, other.caller
-    same = (mine.tenant or mine.token) == (theirs.tenant or theirs.token)
-    return same and type(one) is type(other)
+    return _sender(one) == _sender(other) and type(one) is type(other)
+
+
+def _sender(request: Request) -> tuple[str | None, str | None]:
+    """The tenant; or else the token, which may have some tenant's name."""
+    caller = request.caller
+    return caller.tenant, caller.token if caller.tenant is None else None
 
 
 def _are_alike(one: Request, other: Request) -> bool:
