@@ -122,6 +122,10 @@ class Metrics:
             "gap", "Part of what is due by the exact allocation that its tenants do not hold"
         )
         self._ready = self._gauge("ready", "1 where requests are taken and the engine answers")
+        self._left_out = self._gauge(
+            "left_out_attempts",
+            "Attempts of which nothing is taken in, as Fairlead fails at what the engine says",
+        )
         self._leads = self._gauge("leads", "1 where this service leads, 0 where it follows another")
         info = self._gauge("info", "Which version this is", "version")
         info.labels(__version__).set(1)
@@ -158,6 +162,7 @@ class Metrics:
         """Looks at the service, in the loop's thread."""
         self._ready.set(int(service.ready))
         self._leads.set(int(service.following is None))
+        self._left_out.set(len(service.left_out))
         if service.core is not None:
             self.look(now, service.core, service.records, service.watch)
 

@@ -23,6 +23,7 @@ from fairlead.service.settings import Limits
 from fairlead.wire.errors import STATUS, ErrorAnswer
 from fairlead.wire.route import Access
 from fairlead.wire.routes import ROUTES
+from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, job
 
 YAML = {"Content-Type": "application/yaml"}
@@ -533,3 +534,19 @@ def test_commas_in_texts_part_no_values() -> None:
             b"\\" * 500_002
         )  # and none that ends nowhere is looked at twice
         assert stage.ask("POST", "/v1/jobs", body=body, headers=JSON).status == 400
+
+
+def test_half_a_character_in_an_error_of_a_task_is_in_every_answer_a_question_mark() -> None:
+    """A function raises what it likes: nobody's pages of that job were answered."""
+    why = "ValueError: half \ud800 of one"
+    with Stage(fates=lambda _: Fate(1, code=1, message=why)) as stage:
+        stage.submit("a", "vision")
+        for _ in range(3):
+            stage.step()
+        for path in ("/v1/jobs/a", "/v1/jobs/a/tasks", "/v1/jobs/a/why"):
+            answer = stage.get(path)
+            assert answer.status == 200
+            assert b"half ? of one" in answer.body
+        stage.world.trouble("m0", why)
+        stage.step(60)
+        assert b"half ? of one" in stage.get("/v1/machines").body

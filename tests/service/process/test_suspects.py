@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Report
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.loop import intake
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.step import Step
-from fairlead.service.loop.suspects import MOST, PAUSE, Suspects
+from fairlead.service.loop.suspects import FEW, LONGEST, MOST, PAUSE, Suspects
+from fairlead.service.mailbox import Mailbox
+from fairlead.service.metrics import Metrics
+from fairlead.service.process.runner import Driven, Runner
 from fairlead.service.requests import Done, Refused, SubmitJobs, Wrong
+from fairlead.service.settings import Settings
 from tests.cli.live.place import until
-from tests.engines.fake import Call
+from tests.engines.fake import Call, FakeEngine
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import same
@@ -73,6 +84,25 @@ def test_a_report_at_which_the_loop_fails_is_left_out_and_all_else_goes_on(
     assert stage.service.records.names["bad"].over
 
 
+def test_a_request_is_not_tried_together_with_a_report_that_may_be_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The step failed of both once more, and everybody waited for that."""
+    mistaken = Mistaken(monkeypatch, "bad")
+    ends = Fate(2 * SECOND)
+    stage = Stage(fates={"bad": [ends], "one": [ends]})
+    stage.submit(job("one"), job("bad"))
+    stage.step()
+    stage.now += 3 * SECOND
+    door: Mailbox[Driven] = Mailbox()
+    runner = Runner(stage.service, door, clock=lambda: stage.now)
+    for requests, failures in (([submits("more")], 2), ([], 3)):
+        replies = runner._replies(stage.service, stage.now, requests)  # noqa: SLF001  its step
+        assert all(isinstance(each, Done) for each in replies)
+        assert mistaken.failures == failures
+    same(stage)
+
+
 def test_a_start_at_which_the_loop_fails_of_a_report_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -105,6 +135,131 @@ def test_a_request_and_a_report_that_both_fail_are_told_apart(
         assert isinstance(asked(door, submits("good")), Done)
         until(lambda: bool(said))
         assert runner.failure is None
+    same(stage)
+
+
+def test_all_tasks_of_a_tenant_s_job_may_be_such_and_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More of them than may be left out one by one: the service ended, and each start did."""
+    mistaken = Mistaken(monkeypatch, "bad")
+    ends = Fate(2 * SECOND)
+    machines = [Machine("a", {"cpu": 100, "memory": 2**30})]
+    stage = Stage(machines, fates={name: [ends] for name in ("bad", "mine", "good")})
+    stage.settings = Settings(tenants=(Tenant("theirs"), Tenant("other")))
+    stage.restart()
+    with running(stage) as (runner, door, said):
+        asked(door, SubmitJobs(ADMIN, (job("bad", tasks=3 * MOST, tenant="theirs"),)))
+        asked(door, SubmitJobs(ADMIN, (job("mine", tenant="theirs"), job("good", tenant="other"))))
+        stage.now += 3 * SECOND
+        records = stage.service.records
+        until(lambda: records.names["good"].over)
+        assert runner.failure is None
+        assert len(said) == FEW
+        for _ in range(4):  # his others wait for one that is tried, and is such again
+            stage.now += PAUSE
+            assert isinstance(asked(door, SubmitJobs(ADMIN, (job(f"more-{stage.now}"),))), Done)
+        assert len(said) <= 2 * FEW + 4
+        assert mistaken.failures <= 2 * len(said) + 1
+        assert len(stage.service.suspects.left_out) >= FEW
+        mistaken.name = ""
+        stage.now += LONGEST
+        until(lambda: records.names["bad"].over and records.names["mine"].over)
+        assert stage.service.suspects.left_out == []
+    same(stage)
+
+
+def test_who_names_no_tenant_is_who_submitted_it() -> None:
+    suspects = Suspects(lambda job: job % 2)
+    for number in range(MOST + FEW):
+        assert suspects.accuse([ended(2 * number)], 0, ValueError()) == ()
+    reports = [ended(number) for number in range(5)]
+    assert suspects.admit(reports, 1) == [ended(1), ended(3)]
+
+
+def test_whoever_asks_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of which nothing was heard any more ran on, as far as anybody could see."""
+    mistaken = Mistaken(monkeypatch, "bad")
+    stage = Stage(fates={"bad": [Fate(2 * SECOND)]})
+    stage.submit(job("bad", tasks=2), job("good"))
+    stage.step()
+    runner, metrics = Runner(stage.service, Mailbox(), clock=lambda: stage.now), Metrics()
+
+    def told() -> tuple[str, bool]:
+        runner._replies(stage.service, stage.now, [])  # noqa: SLF001  its step
+        metrics.read(stage.service, stage.now)
+        return stage.service.scheduler_reason("bad"), b"left_out_attempts 2" in metrics.text()
+
+    assert told() == ("", False)
+    stage.now += 3 * SECOND
+    told()
+    why, counted = told()
+    assert why.startswith("what the engine says of 2 attempts at it is left out for now, for Fair")
+    assert counted
+    assert stage.service.scheduler_reason("good") == ""
+    mistaken.name = ""
+    stage.now += PAUSE
+    assert told() == ("", False)
+    same(stage)
+
+
+def test_of_an_owner_who_is_slowed_down_the_next_one_comes_at_once_after_one_that_is_well() -> None:
+    suspects = Suspects(lambda job: job % 2)
+    bad = [ended(2 * number) for number in range(FEW)]
+    for each in bad:
+        suspects.accuse([each], 0, ValueError())
+    good = [ended(100), ended(102)]
+    assert suspects.admit([*bad, *good], PAUSE - 1) == []
+    for each in bad:
+        suspects.accuse([each], PAUSE, ValueError())
+    assert suspects.admit([*bad, *good], 2 * PAUSE) == []  # it was slowed down more than once
+    later = PAUSE + LONGEST
+    [probe] = suspects.admit([*bad, *good], later)
+    suspects.accuse([probe], later, ValueError())
+    later += LONGEST
+    [probe] = suspects.admit(good, later)
+    assert suspects.hurry
+    suspects.clear([probe])
+    assert suspects.admit(good[1:], later) == good[1:]
+    assert not suspects.hurry
+
+
+LIES: list[Any] = [
+    {"code": 1.5},
+    {"code": None},
+    {"time": math.nan},
+    {"started": "then"},
+    {"message": None},
+    {"output": "much"},
+    {"output": -1},
+    {"output": 2**80},
+    {"cause": "bored"},
+    {"attempt": Attempt(cast("int", [1]), 0, 1)},
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+def test_what_cannot_be_of_a_report_is_not_believed(lie: dict[str, Any]) -> None:
+    """An entry was made of it at which the service failed once it was durable, and each start."""
+    stage = Stage()
+    stage.submit(job("a"), job("b"))
+    stage.step(after=SECOND)
+    reports: list[Report] = [Ended(Attempt(1, 0, 1), Cause.EXITED, 0, stage.now)]
+    lies = [replace(reports[0], **lie), Ended(Attempt(2, 0, 1), Cause.EXITED, 0, stage.now)]
+    engine = stage.service.engine
+    assert isinstance(engine, FakeEngine)
+    engine.faults = SimpleNamespace(doing=lambda *_: None, reports=lambda _: lies)
+    stage.step(after=SECOND)
+    stage.step(after=SECOND)
+    assert stage.task("a").state is TaskState.RUNNING
+    assert stage.service.records.names["b"].over
+    (told,) = stage.service.suspects.faults
+    assert "is not believed" in told
+    lies[0] = reports[0]
+    stage.step(after=SECOND)
+    assert stage.service.records.names["a"].over
+    stage.restart()
+    stage.step(after=SECOND)
     same(stage)
 
 

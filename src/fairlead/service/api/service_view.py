@@ -57,7 +57,8 @@ class ServiceView(Protocol):
         """Jobs of a cluster that another scheduler runs which claim nothing now, and why."""
 
     def scheduler_reason(self, job: str) -> str:
-        """That scheduler's own reason why a job waits, by its unique name; empty where nothing."""
+        """That scheduler's own reason why a job waits, by its unique name, or what is left out of
+        what the engine says of it; empty where nothing."""
 
     @property
     def ready(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from fairlead.engines.credible import heard, heard_nodes
 from fairlead.engines.interface import Attempt, Engine, EngineError, LimitsOutputs, Node, Report
 from fairlead.engines.observing import Adopts, Observes, View
 from fairlead.service.fairness.observer import Counted, Observer
@@ -61,7 +62,7 @@ class EngineLink:
         if self._retry is not None and time < self._retry:
             return None
         try:
-            return self._engine.nodes()
+            return heard_nodes(self._engine.nodes())
         except EngineError as error:
             self._note_failure(time, error)
             return None
@@ -77,7 +78,8 @@ class EngineLink:
             self.trouble, self._retry = "", None
             if ask_nodes and self._cutting is not None:
                 limit_outputs(self._cutting, self._records, self._most_output, self._kept_output)
-            nodes = self._engine.nodes() if ask_nodes or view is not None else None
+            ask_nodes |= view is not None
+            nodes = heard_nodes(self._engine.nodes()) if ask_nodes else None
             return EngineNews(nodes, self._engine.poll(), gone, view)
         except EngineError as error:
             self._note_failure(time, error)
@@ -122,7 +124,7 @@ class EngineLink:
                 self._forgotten.popleft()
 
     def _note_failure(self, time: int, error: EngineError) -> None:
-        self.trouble, self._retry = str(error) or "the engine failed", time + RETRY
+        self.trouble, self._retry = heard(str(error)) or "the engine failed", time + RETRY
         self._observer.count(Counted.ENGINE_ERRORS)
 
 

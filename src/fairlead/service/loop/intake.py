@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.engines.credible import heard
 from fairlead.engines.interface import Lost
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.monitor import FairnessMonitor
@@ -30,7 +31,7 @@ def collect_inputs(
         if not take_report(step, report):
             observer.count(Counted.LATE_REPORTS)
         elif isinstance(report, Lost) and report.machine_at_fault:
-            machines.in_trouble(step, step.machine_of(report.attempt), report.why)
+            machines.in_trouble(step, step.machine_of(report.attempt), heard(report.why))
     if news.view is not None:
         adoption.take_ends(step, news.view)
     if news.nodes is not None:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from time import thread_time
 
-from fairlead.engines.interface import Engine, Node
+from fairlead.engines.interface import Attempt, Engine, Node
 from fairlead.engines.observing import Adopts, Apart, Observes, Orders
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
@@ -37,6 +37,7 @@ from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.suspects import Suspects
 from fairlead.service.mailbox import weight
+from fairlead.service.records.lookup import owner_of
 from fairlead.service.recovery.configuration import check_settings, fair_settings, first_core
 from fairlead.service.recovery.recover import Recovered, follow, recover
 from fairlead.service.recovery.shortening import Shortening
@@ -113,7 +114,7 @@ class Service:
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._made_of: EngineNews | None = None  # what a step is made of, or failed while it was
         self._left: EngineNews | None = None  # of a step that failed, for the next one
-        self.suspects = Suspects()
+        self.suspects = Suspects(lambda job: owner_of(self.records, job))
         self._unmade: bool | None = None  # the core was given up; whether it checked itself
         self._time = 0
         self._told = 0  # what `step` was told last
@@ -131,8 +132,7 @@ class Service:
 
     @property
     def engine_trouble(self) -> str:
-        """Why the engine cannot be reached; empty if it can. It is not asked while the journal
-        cannot be written."""
+        """Why the engine cannot be reached, as far as it is asked; empty if it can."""
         return self._link.trouble
 
     def doubt(self) -> str:
@@ -160,8 +160,15 @@ class Service:
         return self.adoption.apart
 
     def scheduler_reason(self, job: str) -> str:
-        """That scheduler's own reason why a job waits, by its unique name."""
-        return self.adoption.scheduler_reason(job)
+        """That scheduler's own reason why a job waits, by its unique name; or what was left out."""
+        known = self.records.names.get(job)
+        left = "" if known is None else self.suspects.sentence(known.id)
+        return self.adoption.scheduler_reason(job) or left
+
+    @property
+    def left_out(self) -> Sequence[Attempt]:
+        """Attempts of which nothing is taken in: a step failed of what the engine says."""
+        return self.suspects.left_out
 
     @property
     def listeners(self) -> list[Listener]:
@@ -268,8 +275,7 @@ class Service:
 
     def _new_adoption(self) -> Adoption:
         own = isinstance(self.engine, Observes | Adopts)
-        alone = isinstance(self.engine, Observes)
-        return Adoption(self.engine.name if own else "", alone=alone)
+        return Adoption(self.engine.name if own else "", alone=isinstance(self.engine, Observes))
 
     @property
     def places(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.engines.credible import heard
 from fairlead.engines.interface import Cause, Ended, Lost, Report, Started
 from fairlead.model.job import Job
 from fairlead.scheduling.events import TaskFailed, TaskFinished, TaskLost, TaskStarted, TaskStopped
@@ -12,9 +13,6 @@ from fairlead.service.records.jobs import JobRecord
 
 LARGEST_CODE = 2**31 - 1
 """Of an exit code as it is kept; systems have smaller ones."""
-
-LONGEST = 1000
-"""Letters of what an engine says of an end, as they are kept."""
 
 LOSS_RETRIES = 3
 """Retries of a lost task whose job says nothing of them."""
@@ -106,14 +104,14 @@ def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> 
             "code": max(-LARGEST_CODE - 1, min(LARGEST_CODE, report.code)),
             "started": _time(step, report.started),
             "ended": _time(step, report.time),
-            "why": report.message[:LONGEST],
+            "why": heard(report.message),
         }
     return common | {
         "cause": "lost",
         "code": 0,
         "started": None,
         "ended": step.time,
-        "why": report.why[:LONGEST],
+        "why": heard(report.why),
     }
 
 

@@ -192,7 +192,13 @@ class Runner:
         refused = self._blame.refusal(request, now)
         if refused is None and service.journal_trouble:  # each would wait for it
             refused = Refused(Wrong.UNAVAILABLE, service.journal_trouble)
-        return refused or self._tried(service, now, [request])[0]
+        if refused is not None:
+            return refused
+        service.suspects.held = True  # else both would be suspected once more
+        try:
+            return self._tried(service, now, [request])[0]
+        finally:
+            service.suspects.held = False
 
     def _take_over(self, follower: Follower, gone: Standing) -> None:
         """Goes on as the service that leads, if no other one was quicker."""

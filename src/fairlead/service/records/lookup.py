@@ -42,6 +42,15 @@ def find(records: Records, caller: Caller, key: JobKey) -> JobRecord | None:
     return found[0] if found else None
 
 
+def owner_of(records: Records, number: int) -> tuple[str | None, str | None]:
+    """Whose the job of this number is: the tenant's; of one without a tenant, the token's by which
+    it came. Nobody's where it is not known."""
+    job = records.jobs.get(number)
+    if job is None:
+        return None, None
+    return job.job.tenant, job.by if job.job.tenant is None else None
+
+
 def display_name(records: Records, caller: Caller, job: JobRecord) -> str:
     """The form of a job's name for this caller, by which he finds this very job: as its tenant
     called it, to the tenant itself always, and to all as long as no other tenant has one of this

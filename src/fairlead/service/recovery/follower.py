@@ -81,6 +81,7 @@ class Follower:
     engine_trouble = ""
     nodes: Mapping[str, Node] = {}
     apart: Mapping[str, Apart] = {}
+    left_out: Sequence[Attempt] = ()
 
     def __init__(
         self,
