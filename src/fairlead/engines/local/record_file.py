@@ -16,10 +16,12 @@ UNFINISHED = ".new"
 """The ending of a file that is being written; the word before it is its writer's number."""
 
 
-def create(name: str, text: str, folder: int | None = None) -> bool:
+def create(name: str, text: str, folder: int | None = None, within: str = "") -> bool:
     """Make a file with this text in an open folder, or by its path; False: something is there
-    already, which stays as it is. Who finds the file finds all of it."""
+    already, which stays as it is. Who finds the file finds all of it. It is written `within`
+    another folder, and made only while that is there."""
     new = f"{name}.{os.getpid()}{UNFINISHED}"
+    new = f"{within}/{new}" if within else new
     with contextlib.suppress(FileNotFoundError):
         os.unlink(new, dir_fd=folder)
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)

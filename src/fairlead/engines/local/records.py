@@ -8,6 +8,8 @@
     live/1.0.1.status       how it ended, written by the shim
     live/1.0.1.old          it is of a journal that is gone, or was before it was restored: what
                             has this name now is another one
+    claiming-...            where the shims of one spawner write their claims before these get their
+                            names; the next spawner takes it away, so that none of them comes late
     output/0/1.0.1.stdout, .stderr
     work/1.0.1              its working folder, where its job names no other
 

@@ -68,6 +68,8 @@ class Order(NamedTuple):
     """Bytes of both outputs together."""
     grace: float
     """Seconds between the engine's gentle signal and its force."""
+    claiming: str
+    """The folder of the spawner's claims, among the records: without it nothing is claimed."""
 
 
 def fork(order: Order, records: int, nothing: int) -> int:
@@ -97,9 +99,10 @@ def _stand_over(order: Order, records: int, nothing: int) -> int:
         stat = file.read()
     start = int(stat[stat.rindex(b")") + 2 :].split()[19])
     try:
-        if not create(f"{order.attempt}.claim", f"{os.getpid()} {start} {uid}\n", records):
+        claim = f"{os.getpid()} {start} {uid}\n"
+        if not create(f"{order.attempt}.claim", claim, records, order.claiming):
             return NOT_RUN
-    except OSError:  # a full disk
+    except OSError:  # a full disk, or there is another spawner
         return NOT_RUN
     stopping = _Stopping(order, records)
     try:

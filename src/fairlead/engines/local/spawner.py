@@ -37,6 +37,10 @@ BLAMELESS_MACHINE = (errno.E2BIG, errno.EINVAL, errno.ENAMETOOLONG)
 JOBS_A_FOLDER = 1000
 """Jobs whose outputs share a folder."""
 
+CLAIMING = "claiming-"
+"""How the name of the folder begins in which a spawner's shims write their claims. It is beside
+that of the records."""
+
 LOOK = 0.5
 """Seconds until it looks whether its parent is still there."""
 
@@ -89,6 +93,8 @@ class Spawner:
         for end in (self._awake, wake):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(wake)
+        _fence(os.path.dirname(records))
+        self._claiming = ""
         self._say(f"ready {os.getpid()}\n")
         self._cleaner = Cleaner(work, self._first_output, self._clean)
 
@@ -149,6 +155,11 @@ class Spawner:
         argv = [os.fsencode(word) for word in message["argv"]]
         env = {os.fsencode(key): os.fsencode(value) for key, value in message["env"].items()}
         folder = os.fsencode(message["folder"])
+        # The disk may have been full, and a task of the service's user removes what it likes.
+        if not (self._claiming and os.access(self._claiming, os.F_OK, dir_fd=self._records)):
+            name = f"../{CLAIMING}{os.urandom(8).hex()}"
+            os.mkdir(name, 0o700, dir_fd=self._records)
+            self._claiming = name
         opened: list[int] = []
         try:
             # What an attempt finds under its name that was never launched is another's.
@@ -169,6 +180,7 @@ class Spawner:
                 message["limits"],
                 message["most_output"],
                 message["grace"],
+                self._claiming,
             )
             return fork(order, self._records, self._nothing)
         finally:
@@ -221,6 +233,21 @@ def _messages(buffer: bytearray) -> list[Any]:
         found.append(json.loads(bytes(buffer[4 : 4 + length])))
         del buffer[: 4 + length]
     return found
+
+
+def _fence(above: str) -> None:
+    """From now on no shim of a spawner of before claims anything: one that stood still meanwhile
+    would have the next attempt of its number, which may be another journal's. It writes its claim
+    in a folder that is gone, and gives it its name from there, which is one step of the system."""
+    for name in os.listdir(above):
+        if not name.startswith(CLAIMING):
+            continue
+        gone = f"{above}/{CLAIMING}{os.urandom(8).hex()}"
+        os.rename(f"{above}/{name}", gone)
+        with contextlib.suppress(OSError):  # what is left is tried again by the next one
+            for each in os.listdir(gone):
+                os.unlink(f"{gone}/{each}")
+            os.rmdir(gone)
 
 
 def _make_folder(path: bytes, owner: Owner | None) -> None:
