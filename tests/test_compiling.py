@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
+import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -222,6 +225,142 @@ def test_a_damaged_file_is_as_if_it_were_not_there(
     assert [file] == list(kept.iterdir())
     assert file.stat().st_size == pytest.approx(whole, rel=0.1)
     assert not compiles(begun(source))
+
+
+class Planted:
+    """What it is unpickled for makes a file."""
+
+    def __init__(self, sign: Path) -> None:
+        self.sign = sign
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.sign,)
+
+
+def planted(file: Path, sign: Path) -> None:
+    """Writes there what the file's name says that it holds: whoever may write there can do so."""
+    content = pickle.dumps(Planted(sign))
+    key = bytes.fromhex(file.name.split(".")[-2])
+    file.write_bytes(hashlib.blake2b(content, digest_size=16, key=key).digest() + content)
+
+
+def given_away(path: Path, patch: pytest.MonkeyPatch) -> None:
+    """It is another user's from now on."""
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+    else:
+        other = os.geteuid() + 1
+        patch.setattr(os, "geteuid", lambda: other)
+
+
+def open_to_all(path: Path, _: pytest.MonkeyPatch) -> None:
+    """Everybody may write there."""
+    path.chmod(path.stat().st_mode | 0o002)
+
+
+def open_to_a_group(path: Path, _: pytest.MonkeyPatch) -> None:
+    path.chmod(path.stat().st_mode | 0o020)
+
+
+@pytest.mark.parametrize("whose", [given_away, open_to_all, open_to_a_group])
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_others_can_have_put_there_is_not_run(
+    kept: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    whose: Callable[[Path, pytest.MonkeyPatch], None],
+    what: str,
+) -> None:
+    source, sign = tmp_path / "called.py", tmp_path / "sign"
+    assert compiles(begun(source))
+    [file] = kept.iterdir()
+    planted(file, sign)
+    before = file.read_bytes()
+    with monkeypatch.context() as patch:
+        whose(file if what == "file" else kept, patch)
+        assert compiles(begun(source))
+        assert not sign.exists()
+        if what == "folder":
+            assert file.read_bytes() == before  # nor is something written there
+            [said] = caplog.messages
+            assert said.startswith("what is compiled cannot be kept, so each start compiles it: ")
+            assert str(kept) in said
+            assert said.endswith(f"; {compiled.VARIABLE} names another folder")
+
+
+@pytest.mark.parametrize("mask", [0o002, 0o000])
+def test_what_is_kept_is_kept_for_oneself_whatever_others_may_do_with_new_files(
+    kept: Path, tmp_path: Path, mask: int
+) -> None:
+    mask = os.umask(mask)
+    try:
+        assert compiles(begun(tmp_path / "called.py"))
+        assert not compiles(begun(tmp_path / "called.py"))
+    finally:
+        os.umask(mask)
+    [file] = kept.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert kept.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_link_in_its_place_is_no_file(kept: Path, tmp_path: Path) -> None:
+    source = tmp_path / "called.py"
+    assert compiles(begun(source))
+    [file] = kept.iterdir()
+    elsewhere = file.rename(tmp_path / "elsewhere")
+    file.symlink_to(elsewhere)
+    assert compiles(begun(source))
+    assert not file.is_symlink()
+    assert not compiles(begun(source))
+
+
+PARTS = """
+from fairlead.compiling import inner
+
+@inner
+def more(number):
+    return number + 1
+"""
+WHOLE = """
+from fairlead.compiling import kernel
+from parts import more
+
+@kernel
+def plus_one(number):
+    return more(number)
+"""
+EDITED = """
+import os, sys
+from pathlib import Path
+from fairlead import compiled
+compiled.PACKAGE = Path(sys.path[1])
+parts = compiled.PACKAGE / "parts.py"
+compiled.sources = lambda: (parts, compiled.PACKAGE / "whole.py")
+import whole
+text = parts.read_text()
+parts.write_text(text.replace("number + 1", "number + 2"))
+assert whole.plus_one(3) == 4  # as it was when this process began
+"""
+AFTER = """
+import sys
+from pathlib import Path
+from fairlead import compiled
+compiled.PACKAGE = Path(sys.path[1])
+compiled.sources = lambda: (compiled.PACKAGE / "parts.py", compiled.PACKAGE / "whole.py")
+import whole
+assert whole.plus_one(3) == 5, "what was kept is of the source before"
+"""
+
+
+def test_what_is_compiled_of_sources_that_were_changed_meanwhile_is_not_kept(
+    tmp_path: Path,
+) -> None:
+    """As where an installation is brought up to date under a service that runs, or a checkout under
+    a command: all later ones ran the part as it had been."""
+    (tmp_path / "parts.py").write_text(PARTS, encoding="utf-8")
+    (tmp_path / "whole.py").write_text(WHOLE, encoding="utf-8")
+    run(tmp_path, EDITED, AFTER, AFTER)
 
 
 def test_a_file_of_another_function_is_not_believed(kept: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-COMPILED = ("kernels", "placement")
+COMPILED = frozenset({"kernels", "placement"})
 """Folders whose files are compiled."""
 
 ALSO = ("compiling.py", "compiler_cache.py", "scheduling/transitions.py")
@@ -35,10 +35,22 @@ VARIABLE = "FAIRLEAD_CACHE"
 """The environment variable that names another folder than the user's usual one."""
 
 
+@cache
 def sources() -> tuple[Path, ...]:
     """Every file that is compiled, in the order of their paths."""
-    compiled = (path for name in COMPILED for path in PACKAGE.glob(f"**/{name}/**/*.py"))
-    return tuple(sorted([*compiled, *(PACKAGE / name for name in ALSO)]))
+    found = [PACKAGE / name for name in ALSO]
+    top = str(PACKAGE)
+    for place, folders, files in os.walk(top):
+        folders[:] = (name for name in folders if name != "__pycache__")
+        if not COMPILED.isdisjoint(place.removeprefix(top).split("/")):
+            found += (Path(place, name) for name in files if name.endswith(".py"))
+    return tuple(sorted(found))
+
+
+def stamp() -> tuple[tuple[int, ...], ...]:
+    """Of each of them what is another one once it is written anew."""
+    found = map(os.stat, sources())
+    return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in found)
 
 
 @cache
@@ -52,6 +64,17 @@ def folder() -> Path:
     usual = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = Path(named) if named else Path(usual) / "fairlead"
     return base / f"compiled-{digest.hexdigest()}"
+
+
+def distrusted(path: Path, about: os.stat_result) -> str:
+    """Why somebody else than this user and root may have put there what is at the path; empty where
+    nobody can. It is machine code, and a pickle: who writes it does what he likes with whom it is
+    read by."""
+    if about.st_uid not in (0, os.geteuid()):
+        return f"{path} belongs to another user"
+    if about.st_mode & 0o022:
+        return f"others may write to {path}"
+    return ""
 
 
 def first_time(what: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import pickle
+import stat
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -13,14 +15,17 @@ from typing import Any
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from fairlead.compiled import KERNEL, compiler, folder
+from fairlead.compiled import KERNEL, VARIABLE, compiler, distrusted, folder, stamp
 from fairlead.model.errors import OutputError
-from fairlead.whole_file import written_whole
+from fairlead.whole_file import as_any_new_file, written_whole
 
 logger = logging.getLogger(__name__)
 
 DIGEST = 16
 """Bytes at the beginning of a file."""
+
+_AT_FIRST = stamp()
+"""Of the sources, before most of them are imported."""
 
 _warned: set[Path] = set()
 """Folders of which it was said that they cannot be written."""
@@ -49,10 +54,7 @@ class CompilerCache:
         read."""
         context.refresh()
         path, whose = self._file(kinds, context.codegen())
-        try:
-            found = path.read_bytes() if path.is_file() else b""  # nobody waits for a pipe
-        except OSError:
-            return None
+        found = _read(path)
         content = found[DIGEST:]
         if found[:DIGEST] != _checked(whose, content):
             return None
@@ -68,9 +70,13 @@ class CompilerCache:
         path, whose = self._file(kinds, made.codegen)
         content = dumps(made._reduce())  # noqa: SLF001  Numba has no other way
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(path) as beside:
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            if not _is_ours(path.parent) or _changed():
+                return
+            with written_whole(path, private=True) as beside:
                 beside.write_bytes(_checked(whose, content) + content)
+                as_any_new_file(beside)
+                beside.chmod(beside.stat().st_mode & ~0o022)
         except (OSError, OutputError) as error:
             _warn(path.parent, error)
 
@@ -80,6 +86,45 @@ class CompilerCache:
             repr((self._function, kinds, codegen.magic_tuple())).encode(), digest_size=DIGEST
         )
         return folder() / f"{self._name}.{whose.hexdigest()}{KERNEL}", whose.digest()
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file that this user or root keeps there; empty where there is none. Nobody
+    waits for a pipe."""
+    try:
+        if not _is_ours(path.parent) or _is_of_others(path.parent):
+            return b""
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as opened:
+            about = os.fstat(file)
+            sound = stat.S_ISREG(about.st_mode) and not distrusted(path, about)
+            return opened.read() if sound else b""
+    except OSError:
+        return b""
+
+
+def _is_ours(place: Path) -> bool:
+    """Whether nobody but this user and root can have put something into the folder."""
+    why = distrusted(place, place.stat())
+    if why:
+        _warn(place, f"{why}; {VARIABLE} names another folder")
+    return not why
+
+
+def _changed() -> bool:
+    """Whether a source was written since this process began with them: what it makes may be of both
+    then, and is neither's."""
+    try:
+        return stamp() != _AT_FIRST
+    except OSError:
+        return True
+
+
+@cache
+def _is_of_others(_place: Path) -> bool:
+    """Whether the sources that name the folder may be others than those with which this process
+    began. Asked once, when they were read."""
+    return _changed()
 
 
 def identity(function: Callable[..., object]) -> int:
@@ -99,7 +144,7 @@ def _digest(path: str) -> str:
     return hashlib.blake2b(Path(path).read_bytes(), digest_size=DIGEST).hexdigest()
 
 
-def _warn(place: Path, error: Exception) -> None:
+def _warn(place: Path, error: Exception | str) -> None:
     """Says once why the next process compiles again."""
     if place not in _warned:
         _warned.add(place)

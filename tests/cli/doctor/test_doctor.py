@@ -352,6 +352,9 @@ def test_compiler_cache(ask: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyP
     place.mkdir(parents=True)
     (place / "f.kernel").touch()
     assert ask("compiler cache") == well(f"compiled functions are kept in {place}")
+    place.chmod(0o777)
+    assert ask("compiler cache").text.startswith(f"others may write to {place}: what lies there is")
+    place.chmod(0o755)
     for name in ("compiled-2", "compiled-3"):
         (place.parent / name / "of-numba").mkdir(parents=True)
         (place.parent / name / "of-numba" / "f.nbc").write_bytes(bytes(2**20))

@@ -122,9 +122,15 @@ def tokens(subject: Subject) -> Finding:
 
 def compiler_cache(subject: Subject) -> Finding:
     """Whether what is compiled is kept."""
-    from fairlead.compiled import KERNEL, folder
+    from fairlead.compiled import KERNEL, distrusted, folder
 
     place = folder()
+    why = distrusted(place, place.stat()) if place.is_dir() else ""
+    if why:
+        return warn(
+            f"{why}: what lies there is not run, and every start compiles the scheduler again",
+            "name another folder in FAIRLEAD_CACHE",
+        )
     if any(place.glob(f"*{KERNEL}")):
         return _beside(f"compiled functions are kept in {place}", place)
     above = subject.nearest(place)
