@@ -48,3 +48,30 @@ class TestContract(EngineContract):
             assert (end.cause, end.code) == (Cause.EXITED, 3)
         assert engine.output(one, Stream.OUT, 0, 100).data == b""
         engine.close()
+
+    def test_of_a_journal_that_is_put_back_what_ended_since_is_told_as_it_ended(
+        self, bed: SlurmBed
+    ) -> None:
+        """Also though that was acknowledged; what started since is stopped, and its number is
+        another one's."""
+        engine, (over, lasting, since) = bed.engine(), new_attempts()
+        backup = [bed.assignment(over, Doing.BADLY), bed.assignment(lasting, Doing.LASTING)]
+        engine.reconcile([], 2)
+        engine.launch(backup)
+        begun(bed, engine, lasting)
+        end = end_of(bed, engine, over)
+        engine.acknowledge([end])
+        engine.launch([bed.assignment(since, Doing.LASTING)])
+        begun(bed, engine, since)
+        bed.close()
+        engine = bed.engine()
+        assert engine.reconcile(backup, 1_800_000_000) == []
+        engine.launch([bed.assignment(since, Doing.PRINTING)])
+        assert end_of(bed, engine, over) == end
+        new = end_of(bed, engine, since)
+        assert isinstance(new, Ended)
+        assert (new.cause, new.code) == (Cause.EXITED, 0)
+        assert engine.output(since, Stream.OUT, 0, 100).data == b"out\n"
+        assert [bed.starts(each) for each in (over, lasting, since)] == [1, 1, 2]
+        assert bed.runs(lasting)
+        engine.close()

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from fairlead.engines.interface import EngineError
+from fairlead.engines.interface import Attempt, EngineError
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import MemoryStore, Place
+from fairlead.service.loop.dispatch import AFTERWARDS
 from fairlead.service.requests import CancelJob
 from fairlead.service.settings import Settings
-from tests.engines.fake import FakeEngine
-from tests.engines.world import Fate, World
+from tests.engines.fake import Call, FakeEngine
+from tests.engines.world import Fate, Happening, World
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
 from tests.service.loop.test_journal import same
 
@@ -217,3 +218,50 @@ def test_a_journal_that_was_put_back_is_no_service_that_was_overtaken() -> None:
     assert stage.service.ready
     assert stage.world.owner > 1_000  # seconds since 1970, and a start
     same(stage)
+
+
+def put_back(stage: Stage, patch: pytest.MonkeyPatch) -> None:
+    """A service starts on a copy of a journal, of which what said how far it went was removed."""
+    opened = MemoryStore.__init__
+
+    def open_it(store: MemoryStore, *given: Any) -> None:
+        opened(store, *given)
+        store.restored = True
+
+    with patch.context() as during:
+        during.setattr(MemoryStore, "__init__", open_it)
+        stage.restart()
+
+
+@pytest.mark.parametrize("away", [True, False])
+@pytest.mark.parametrize("started", [True, False])
+@pytest.mark.parametrize("once", [True, False])
+def test_what_ended_after_the_copy_that_was_put_back_starts_again_but_for_what_must_run_once(
+    monkeypatch: pytest.MonkeyPatch, started: bool, once: bool, away: bool
+) -> None:
+    """The engine says that it never started: it forgot what was acknowledged."""
+    ends = Fate(5 * SECOND, delay=0 if started else SECOND)
+    stage = Stage(fates={"x": [ends, Fate(None)], "lasts": [Fate(None)]})
+    stage.submit(job("x", rerunnable=not once), job("lasts", rerunnable=False))
+    if started:
+        stage.settle(1)
+    assert stage.task("x").state is (TaskState.RUNNING if started else TaskState.LAUNCHED)
+    backup = list(stage.place.rows)
+    stage.settle(8)
+    assert stage.task("x").state is TaskState.FINISHED
+    stage.place = Place(rows=backup)
+    put_back(stage, monkeypatch)
+    if away:
+        stage.faults.plant(Call.RECONCILE)
+    stage.settle(2)
+    begun = [attempt for _, what, attempt in stage.world.record or () if what is Happening.STARTED]
+    assert begun.count(Attempt(1, 0, 1)) == (1 if once else 2)
+    task = stage.task("x")
+    assert task.state is (TaskState.FAILED if once else TaskState.RUNNING)
+    assert task.why == (AFTERWARDS if once else "")
+    assert stage.task("lasts").state is TaskState.RUNNING
+    assert begun.count(Attempt(2, 0, 1)) == 1
+    same(stage)
+    stage.restart()
+    stage.settle(2)
+    assert stage.task("x").state is task.state

@@ -13,9 +13,11 @@ from fairlead.engines.interface import Attempt, Engine, Lost
 from fairlead.engines.observing import Observes
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
-from fairlead.scheduling.events import TenantChanged
+from fairlead.scheduling.events import TaskStarted, TenantChanged
 from fairlead.scheduling.placement.registry import ELSEWHERE
 from fairlead.scheduling.reading.core_copy import freeze
+from fairlead.scheduling.reading.lookup import task_state
+from fairlead.scheduling.transitions import TaskState
 from fairlead.service.loop.reports import may_be_tried, take_report
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
@@ -63,7 +65,7 @@ def take_over(step: Step, settings: Settings, engine: Engine, restored: bool) ->
     is written. Returns that one, for right after this step is durable. Raises InputError."""
     tried = Step(freeze(step.core).core, step.records, step.time, ahead=1)
     tried.core.checked = step.core.checked
-    begin(tried, settings, engine)
+    begin(tried, settings, engine, restored)
     body, before = start_body(step.core.ids.units, settings), step.records.start
     if before is not None:
         body |= {name: getattr(before, name) for name in CHOSEN}
@@ -73,9 +75,10 @@ def take_over(step: Step, settings: Settings, engine: Engine, restored: bool) ->
     return tried
 
 
-def begin(step: Step, settings: Settings, engine: Engine) -> None:
-    """Changes what the settings and the engine change of what the journal holds. Raises InputError
-    where the core cannot go on as the settings want it to."""
+def begin(step: Step, settings: Settings, engine: Engine, restored: bool) -> None:
+    """Changes what the settings and the engine change of what the journal holds, and what it means
+    that an older copy of it was put back. Raises InputError where the core cannot go on as the
+    settings want it to."""
     start = step.records.start
     change = None if start is None else change_of(start, settings)
     if change is not None:
@@ -83,8 +86,22 @@ def begin(step: Step, settings: Settings, engine: Engine) -> None:
     _apply_tenants(step, settings.tenants)
     if start is not None and not engine.knows(start.engine):
         _give_up(step, start)
+    elif restored:
+        _begin_what_must_run_once(step)
     if start is None or start.engine != engine.identity:
         step.note(ENGINE_CHANGED, engine=engine.identity)
+
+
+def _begin_what_must_run_once(step: Step) -> None:
+    """What was launched before the copy was made may have started since, and is over if the engine
+    knows nothing of it: so it is not launched again where it must run once."""
+    for machine in list(step.records.machines.values()):
+        for (number, task), attempt in list(machine.held.items()):
+            job = step.records.jobs[number]
+            state = task_state(step.core, job.name, task)
+            if state is TaskState.LAUNCHED and not may_be_tried(job.job):
+                event = TaskStarted(step.time, job.name, task)
+                step.apply(event, id=job.id, attempt=attempt, started=None)
 
 
 def _give_up(step: Step, start: Start) -> None:

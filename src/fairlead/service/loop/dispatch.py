@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairlead.engines.interface import Assignment, Attempt, Engine, LimitsOutputs
+from fairlead.engines.interface import Assignment, Attempt, Engine, LimitsOutputs, Lost
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
@@ -81,11 +81,20 @@ def is_carried_out(job: JobRecord) -> bool:
     return job.cancelled or job.job.rerunnable
 
 
-def resume(engine: Engine, records: Records, most: int) -> list[Attempt]:
+AFTERWARDS = (
+    "it had started, and the engine knows nothing of it: the journal is a copy of before it ended,"
+    " and it must run once"
+)
+
+
+def resume(
+    engine: Engine, records: Records, most: int, restored: bool
+) -> tuple[list[Attempt], list[Lost]]:
     """At the start, and after the engine failed: tells it what should be launched or running,
     launches what never was and cancels again what was to stop. Which of the attempts that were
-    given up with their machines are certainly over. `most`: as of an assignment. Raises
-    EngineError."""
+    given up with their machines are certainly over; and those that are lost, since the engine knows
+    nothing of them, they had started and must run once. `most`: as of an assignment. `restored`:
+    what was launched may have started since, and ended. Raises EngineError."""
     held: dict[Attempt, Assignment] = {}
     given_up: dict[Attempt, Assignment] = {}
     start = records.start
@@ -103,11 +112,17 @@ def resume(engine: Engine, records: Records, most: int) -> list[Attempt]:
             given_up[each] = assignment(records, job, each.task, each.number, machine.name, most)
     expected = [*held.values(), *given_up.values()]
     missing = set(engine.reconcile(expected, start.owner))
-    stops, launches = [], []
+    stops, launches, lost = [], [], []
     for each, asked in held.items():
         job = records.jobs[each.job]
-        stopping = records.table.state[job.first + each.task] == TaskState.STOPPING
-        if stopping and (each in missing or is_carried_out(job)):
+        row = job.first + each.task
+        state = records.table.state[row]
+        stopping = state == TaskState.STOPPING
+        ran = state == TaskState.RUNNING or (stopping and records.table.started[row])
+        ran = ran or (restored and not stopping)
+        if each in missing and ran and not job.job.rerunnable:
+            lost.append(Lost(each, True, AFTERWARDS, machine_at_fault=False))
+        elif stopping and (each in missing or is_carried_out(job)):
             stops.append(each)  # one that never started: the engine says that it is lost
         elif each in missing:
             launches.append(asked)
@@ -116,7 +131,7 @@ def resume(engine: Engine, records: Records, most: int) -> list[Attempt]:
         engine.cancel(stops)
     if launches:
         engine.launch(launches)
-    return [each for each in given_up if each in missing]
+    return [each for each in given_up if each in missing], lost
 
 
 def limit_outputs(engine: LimitsOutputs, records: Records, most: int, kept: int) -> None:

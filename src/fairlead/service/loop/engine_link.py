@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fairlead.engines.credible import heard, heard_nodes
-from fairlead.engines.interface import Attempt, Engine, EngineError, LimitsOutputs, Node, Report
+from fairlead.engines.interface import (
+    Attempt,
+    Engine,
+    EngineError,
+    LimitsOutputs,
+    Lost,
+    Node,
+    Report,
+)
 from fairlead.engines.observing import Adopts, Observes, View
 from fairlead.service.fairness.observer import Counted, Observer
 from fairlead.service.loop.dispatch import dispatch, limit_outputs, resume
@@ -41,10 +49,16 @@ class EngineNews:
 
 
 class EngineLink:
-    """`trouble`: why the engine cannot be reached; empty if it can."""
+    """`trouble`: why the engine cannot be reached; empty if it can. `restored`: the records are of
+    a copy of the journal that was put back."""
 
     def __init__(
-        self, engine: Engine, records: Records, observer: Observer, settings: Settings
+        self,
+        engine: Engine,
+        records: Records,
+        observer: Observer,
+        settings: Settings,
+        restored: bool,
     ) -> None:
         self.trouble = "the engine was not asked yet"
         self._kept_output = settings.kept_output
@@ -52,6 +66,8 @@ class EngineLink:
         self._cutting = engine if isinstance(engine, LimitsOutputs) else None
         self._engine, self._records, self._observer = engine, records, observer
         self._retry: int | None = None
+        self._restored = restored
+        self._lost: list[Lost] = []  # what the engine will never say
         self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
         self._forget: list[Attempt] = []  # of these, what was not told yet
         self._sent_at = 0
@@ -72,7 +88,12 @@ class EngineLink:
         if self.trouble and self._retry is not None and time < self._retry:
             return EngineNews()
         try:
-            gone = resume(self._engine, self._records, self._most_output) if self.trouble else ()
+            gone: Sequence[Attempt] = ()
+            if self.trouble:
+                # Once: the first step writes down that what was launched before may have started.
+                restored, self._restored = self._restored, False
+                most = self._most_output
+                gone, self._lost = resume(self._engine, self._records, most, restored)
             ask_nodes |= bool(self.trouble)
             view = self._view()
             self.trouble, self._retry = "", None
@@ -80,7 +101,7 @@ class EngineLink:
                 limit_outputs(self._cutting, self._records, self._most_output, self._kept_output)
             ask_nodes |= view is not None
             nodes = heard_nodes(self._engine.nodes()) if ask_nodes else None
-            return EngineNews(nodes, self._engine.poll(), gone, view)
+            return EngineNews(nodes, [*self._lost, *self._engine.poll()], gone, view)
         except EngineError as error:
             self._note_failure(time, error)
             return EngineNews()
@@ -96,6 +117,7 @@ class EngineLink:
             return  # `resume` will see to it
         try:
             if reports:
+                self._lost = [each for each in self._lost if each not in reports]
                 self._engine.acknowledge(reports)
             launched, stopped = dispatch(
                 self._engine, self._records, step.entries, step.cancels, self._most_output

@@ -97,7 +97,7 @@ class Service:
         self.watch = recovered.watch
         if adviser is not None and self.watch is None:
             self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
-        self._link = EngineLink(engine, self.records, self.observer, self.settings)
+        self._link = EngineLink(engine, self.records, self.observer, self.settings, store.restored)
         self._committer = Committer(store, self.records, self.observer)
         self._committer.listeners = recovered.listeners
         every = self.settings.snapshot_every
@@ -204,7 +204,7 @@ class Service:
         else:
             step = Step(self.core, self.records, time)
             if not self._begun:
-                begin(step, self.settings, self.engine)
+                begin(step, self.settings, self.engine, self.store.restored)
         core = self.core = step.core
         self._made_of, self._first, self._begun = news, not self._begun, True
         before, size = None, sum(map(weight, requests))
