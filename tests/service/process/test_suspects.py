@@ -210,18 +210,17 @@ def test_of_an_owner_who_is_slowed_down_the_next_one_comes_at_once_after_one_tha
         suspects.accuse([each], 0, ValueError())
     good = [ended(100), ended(102)]
     assert suspects.admit([*bad, *good], PAUSE - 1) == []
-    for each in bad:
-        suspects.accuse([each], PAUSE, ValueError())
-    assert suspects.admit([*bad, *good], 2 * PAUSE) == []  # it was slowed down more than once
-    later = PAUSE + LONGEST
-    [probe] = suspects.admit([*bad, *good], later)
-    suspects.accuse([probe], later, ValueError())
-    later += LONGEST
-    [probe] = suspects.admit(good, later)
+    suspects.accuse([bad[0]], PAUSE, ValueError())
+    assert suspects.admit([*bad, *good], 2 * PAUSE - 1) == []
+    probed = suspects.admit([*bad, *good], 2 * PAUSE)
+    assert probed == good[:1]  # what never failed goes first
     assert suspects.hurry
-    suspects.clear([probe])
-    assert suspects.admit(good[1:], later) == good[1:]
-    assert not suspects.hurry
+    suspects.clear(probed)
+    assert suspects.admit([*bad, *good[1:]], 2 * PAUSE) == good[1:]
+    suspects.clear(good[1:])
+    assert suspects.admit(bad, 2 * PAUSE) == bad[1:2]
+    suspects.accuse(bad[1:2], 2 * PAUSE, ValueError())
+    assert suspects.admit(bad, 3 * PAUSE - 1) == []
 
 
 LIES: list[Any] = [

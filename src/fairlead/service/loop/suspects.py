@@ -19,7 +19,7 @@ LONGEST = 64 * PAUSE
 
 FEW = 3
 """Attempts of one owner whose reports are left out and that say nothing of his others. From then on
-his others are taken in one by one, and none for a while after one that failed, too: a job has
+his others are taken in one by one, and none for `PAUSE` after one that failed, too: a job has
 thousands of tasks of which all may be such."""
 
 MOST = 16
@@ -144,16 +144,16 @@ class Suspects:
         self._left_out[attempt] = known
         slowed = self._slowed.get(owner)
         if slowed is not None:
-            slowed.again(time)
-            slowed.pause = max(slowed.pause, PAUSE)
+            slowed.since, slowed.pause = time, PAUSE
         elif sum(each.owner == owner for each in self._left_out.values()) >= FEW:
             self._slowed[owner] = _LeftOut(time, PAUSE, owner)
         return True
 
     def _tried(self, reports: Sequence[Report], time: int) -> list[Report]:
-        """Those that it is not too soon to try, of owners who are slowed down one each."""
+        """Those that it is not too soon to try, of owners who are slowed down one each: what never
+        failed first, for it may be well and holds room."""
         found, taken = [], set()
-        for each in reports:
+        for each in sorted(reports, key=lambda report: report.attempt in self._left_out):
             known = self._left_out.get(each.attempt)
             if known is not None and known.lasts(time):
                 continue
