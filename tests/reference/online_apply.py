@@ -58,12 +58,12 @@ def apply(decider: Decider, event: Event) -> None:
             there = _changed(world, name, MachineChange.LEFT)
             for task in sorted(world.tasks_on(there), key=lambda t: (t.job, t.number)):
                 _change(decider, task, TaskChange.LOST, event.time)
-            review(world, there, decider.active())
+            review(world, there, decider.active(), event.time)
         case events.MachineDrained(machine=name, back=back):
             there = _changed(world, name, MachineChange.BACK if back else MachineChange.DRAINED)
-            review(world, there, decider.active())
+            review(world, there, decider.active(), event.time)
         case events.MachineChanged(machine=machine):
-            review(world, _machine_changed(world, machine), decider.active())
+            review(world, _machine_changed(world, machine), decider.active(), event.time)
         case events.JobSubmitted():
             _submitted(world, event)
         case events.JobChanged(job=name, tasks=tasks):

@@ -500,9 +500,11 @@ def drop_idle(world: World, active: Set[int]) -> None:
         give_up(world, seq, in_vain=True)
 
 
-def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
-    """After a machine drained, changed or left: a reservation that it no longer serves is dropped
-    whole, and made anew after the next round of decisions."""
+def review(world: World, machine: PlainMachine, active: Set[int], time: int) -> None:
+    """After a machine drained, changed or left at a time: a reservation that it no longer serves
+    then is dropped whole, and made anew after the next round of decisions. One that it serves
+    stays, whatever would be chosen now."""
+    world.now = time
     seq = owner(world, machine)
     world.stir()
     if seq is not None and not _stands(world.jobs[seq], machine, world):

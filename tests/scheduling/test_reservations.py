@@ -13,13 +13,21 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TenantChanged
+from fairlead.scheduling.events import (
+    Event,
+    JobSubmitted,
+    MachineChanged,
+    MachineJoined,
+    TaskFinished,
+    TenantChanged,
+    TimePassed,
+)
 from fairlead.scheduling.kernels.change.in_line import KINDS
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
 from tests.reference import online_line
-from tests.scheduling.agreement import failure
-from tests.scheduling.draw import draw
+from tests.scheduling.agreement import failure, make_core
+from tests.scheduling.draw import Case, draw
 from tests.scheduling.loop import run
 
 SECOND = 10**6
@@ -105,6 +113,38 @@ def test_who_is_held_back_by_a_limit_keeps_what_it_may_have() -> None:
 
 def test_few_small_tasks_at_a_limit_do_not_keep_large_ones_out() -> None:
     assert held(SMALL, LARGE, large=20, limit=("s", 3))["large"] > 2
+
+
+@pytest.mark.parametrize("first", [[], [TimePassed(5 * SECOND)]])
+def test_a_reservation_stays_where_its_machine_changes_and_still_serves(
+    first: list[Event],
+) -> None:
+    """Just as the job takes others than it prefers; it would get none now, as tasks that came
+    meanwhile are of who has less."""
+    liked, other = (Machine("m0", {"cpu": 8}, {"zone": zone}) for zone in "ba")
+    small = Job("small", {"cpu": 1}, tenant="s", machines=["m0"], tasks=8)
+    large = Job("large", {"cpu": 8}, tenant="l", prefer="zone = b", prefer_for=5)
+    more = Job("more", {"cpu": 1}, tenant="s", tasks=8)
+    instants: list[list[Event]] = [
+        [TenantChanged(0, Tenant("l")), TenantChanged(0, Tenant("s", weight=1000))],
+        [MachineJoined(0, liked), MachineJoined(0, Machine("m1", {"cpu": 8}, {"zone": "b"}))],
+        [JobSubmitted(0, small)],
+        [JobSubmitted(0, large)],
+        [TimePassed(2 * SECOND)],
+        [JobSubmitted(3 * SECOND, more)],
+        [*first, MachineChanged(5 * SECOND, other)],
+        [TaskFinished(6 * SECOND, "small", 0)],
+    ]
+    case = Case(0, "drf", "best-fit", SECOND, 60 * SECOND, True, tuple(map(tuple, instants)))
+    assert failure(case) is None
+    core, owners, launched = make_core(case), [], []
+    for instant in case.instants:
+        for event in instant:
+            core.apply(event)
+        launched = core.decide()
+        owners.append(core.state.machine[0]["reserved"])
+    assert owners[-4:] == [1] * 4
+    assert launched == []
 
 
 def test_a_reference_that_leaves_out_no_machine_for_others_is_found_out(

@@ -35,13 +35,14 @@ from fairlead.scheduling.kernels.search.levels import level_with
 
 @inner
 def can_reserve(s: Handle, j: int, m: int) -> bool:
-    """Tells whether the machine could be reserved for the job, were it reserved for nobody else."""
-    machine, job = s.machine[m], s.job[j]
+    """Tells whether the machine could be reserved for the job, were it reserved for nobody else.
+    Asked before a decision, too, where alarms of this moment have not rung yet."""
+    w, machine, job = s.header[0], s.machine[m], s.job[j]
     if machine.state != UP or not has_terms(s, s.needs, j, m) or when_empty(s, j, m) == 0:
         return False
     # What it declines as long as it waits for what it prefers would be idle for as long.
-    leased = s.header[0].reserve_for != NEVER
-    return not leased or not job.patient or has_terms(s, s.prefers, j, m)
+    declines = w.reserve_for != NEVER and job.patient and job.since + job.patience > w.now
+    return not declines or has_terms(s, s.prefers, j, m)
 
 
 @inner
