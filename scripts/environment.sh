@@ -12,22 +12,42 @@ fail() {
   exit 1
 }
 
-# A Python that is new enough. Prints its command; FAIRLEAD_PYTHON names one.
+# How good a Python is: 2 for one that distributions build or that was built with optimisations, and
+# that can make .venv; 1 for any other that is new enough. `./configure; make` alone, which is what
+# pyenv does, gives one in which all takes a third longer (docs/decisions/0349-which-python.md).
+HOW_GOOD='
+import sys, sysconfig
+if sys.version_info < (3, 11):
+    sys.exit(1)
+fast = sys.base_prefix == "/usr" or "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+try:
+    import ensurepip
+except ImportError:
+    fast = False
+print(1 + fast)'
+
+# The Python that .venv is made with: of all that PATH has the first that is fast, or else the first
+# that is new enough. Prints its path; FAIRLEAD_PYTHON names one.
 find_python() {
-  local candidate
-  for candidate in ${FAIRLEAD_PYTHON:+"$FAIRLEAD_PYTHON"} python3 python3.13 python3.12 python3.11 python; do
-    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
-      printf '%s\n' "$candidate"
-      return
-    fi
-    # Who names a Python means that one.
-    [ -z "${FAIRLEAD_PYTHON:-}" ] || break
-  done
+  local candidate good found=
   if [ -n "${FAIRLEAD_PYTHON:-}" ]; then
-    fail "FAIRLEAD_PYTHON is '$FAIRLEAD_PYTHON', which is not a Python of 3.11 or newer; name one that is, or unset it."
+    "$FAIRLEAD_PYTHON" -c "$HOW_GOOD" >/dev/null 2>&1 ||
+      fail "FAIRLEAD_PYTHON is '$FAIRLEAD_PYTHON', which is not a Python of 3.11 or newer; name one that is, or unset it."
+    printf '%s\n' "$FAIRLEAD_PYTHON"
+    return
   fi
-  candidate=$(python3 --version 2>/dev/null) || candidate="there is no python3"
-  fail "Fairlead needs Python 3.11 or newer, and none was found ($candidate); install one, or set FAIRLEAD_PYTHON to its path."
+  while read -r candidate; do
+    good=$("$candidate" -c "$HOW_GOOD" 2>/dev/null </dev/null) || continue
+    if [ "$good" = 2 ] || [ -z "$found" ]; then
+      found=$candidate
+    fi
+    [ "$good" != 2 ] || break
+  done < <(type -aP python3 python3.13 python3.12 python3.11 python)
+  if [ -z "$found" ]; then
+    candidate=$(python3 --version 2>/dev/null) || candidate="there is no python3"
+    fail "Fairlead needs Python 3.11 or newer, and none was found ($candidate); install one, or set FAIRLEAD_PYTHON to its path."
+  fi
+  printf '%s\n' "$found"
 }
 
 works() { .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
@@ -41,7 +61,7 @@ need_environment() { # NAME [alone]
   local name=$1 python stamp
   if ! works; then
     python=$(find_python) || exit 1
-    say "Making .venv with $("$python" --version 2>&1)."
+    say "Making .venv with $("$python" --version 2>&1) ($python)."
     "$python" -m venv --clear .venv >/dev/null ||
       fail "'$python -m venv .venv' failed; on Debian and Ubuntu the package python3-venv is missing."
   fi

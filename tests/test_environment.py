@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,44 @@ def test_old_python_is_named_in_the_sentence(checkout: Path) -> None:
     program(checkout / "bin" / "python3", '[ "$1" = --version ] && echo Python 3.8.18 || exit 1')
     done = shell("need_environment runtime", checkout, PATH=path, FAIRLEAD_PYTHON="")
     assert "none was found (Python 3.8.18)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("goods", "taken"), [((1, 2), 1), ((1, 1), 0), ((2, 2), 0), (("", 1), 1), ((1, ""), 0)]
+)
+def test_a_python_that_was_built_with_optimisations_is_taken_first(
+    goods: tuple[int | str, ...], taken: int, checkout: Path
+) -> None:
+    folders = [checkout / "a b", checkout / "c"]
+    for folder, good in zip(folders, goods, strict=True):
+        program(folder / "python3", f"echo {good}; exit {int(good == '')}")
+    path = ":".join([*map(str, folders), only(checkout / "bin")])
+    done = shell("find_python", checkout, PATH=path, FAIRLEAD_PYTHON="")
+    assert done.stdout.strip() == str(folders[taken] / "python3")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "arguments", "has_pip", "good"),
+    [
+        ("/usr", "--enable-shared", True, "2"),  # a distribution's
+        ("/usr", "--enable-shared", False, "1"),  # Debian's without python3-venv
+        ("/home/a/.pyenv/versions/3.12.1", "--prefix=/home/a/.pyenv", True, "1"),
+        ("/home/a/.pyenv/versions/3.12.1", "'--enable-optimizations' '--with-lto'", True, "2"),
+        ("/opt/python", None, True, "1"),
+    ],
+)
+def test_how_good_a_python_is(
+    prefix: str, arguments: str | None, has_pip: bool, good: str, checkout: Path
+) -> None:
+    world = f"""
+import sys, sysconfig
+sys.base_prefix = {prefix!r}
+sysconfig.get_config_var = {{"CONFIG_ARGS": {arguments!r}}}.get
+if not {has_pip}:
+    sys.modules["ensurepip"] = None
+"""
+    command = f'{shlex.quote(sys.executable)} -c {shlex.quote(world)}"$HOW_GOOD"'
+    assert shell(command, checkout).stdout.strip() == good
 
 
 def test_environment_is_installed_once_and_again_when_a_lock_changes(checkout: Path) -> None:
