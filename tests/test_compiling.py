@@ -101,7 +101,7 @@ def test_a_kernel_is_compiled_anew_where_what_it_calls_is_another_one(tmp_path: 
     (tmp_path / "called.py").write_text(CALLED, encoding="utf-8")
     (tmp_path / "other.py").write_text(OTHER, encoding="utf-8")
     run(tmp_path, "import other; assert other.three_times(3) == 11")
-    edited = CALLED.replace("number + 1", "number + 2")
+    edited = CALLED.replace("number + 1", "number + 1 + 1")  # of another size, too, for Python
     (tmp_path / "called.py").write_text(edited, encoding="utf-8")
     run(tmp_path, "import other; assert other.three_times(3) == 13")
 
@@ -331,23 +331,25 @@ def plus_one(number):
     return more(number)
 """
 EDITED = """
-import os, sys
+import sys
 from pathlib import Path
-from fairlead import compiled
-compiled.PACKAGE = Path(sys.path[1])
+from fairlead import compiled, compiler_cache
+compiled.PACKAGE = Path(sys.path[0])
 parts = compiled.PACKAGE / "parts.py"
 compiled.sources = lambda: (parts, compiled.PACKAGE / "whole.py")
+compiler_cache._AT_FIRST = compiled.stamp()
 import whole
 text = parts.read_text()
-parts.write_text(text.replace("number + 1", "number + 2"))
+parts.write_text(text.replace("number + 1", "number + 1 + 1"))  # of another size, too, for Python
 assert whole.plus_one(3) == 4  # as it was when this process began
 """
 AFTER = """
 import sys
 from pathlib import Path
-from fairlead import compiled
-compiled.PACKAGE = Path(sys.path[1])
+from fairlead import compiled, compiler_cache
+compiled.PACKAGE = Path(sys.path[0])
 compiled.sources = lambda: (compiled.PACKAGE / "parts.py", compiled.PACKAGE / "whole.py")
+compiler_cache._AT_FIRST = compiled.stamp()
 import whole
 assert whole.plus_one(3) == 5, "what was kept is of the source before"
 """
