@@ -82,8 +82,8 @@ def is_carried_out(job: JobRecord) -> bool:
 
 
 AFTERWARDS = (
-    "it had started, and the engine knows nothing of it: the journal is a copy of before it ended,"
-    " and it must run once"
+    "it had started and must run once, and the engine knows nothing of it any more, as where the"
+    " journal is a copy from before it ended"
 )
 
 
