@@ -59,13 +59,15 @@ def _flaw_of_attempt(attempt: object) -> str:
     match attempt:
         case Attempt(job, task, number):
             numbers: tuple[object, ...] = (job, task, number)
-            if all(type(each) is int for each in numbers):
+            if not any(_no(int, "", each) for each in numbers):
                 return ""
     return "it names no attempt"
 
 
 def _no(kind: type, name: str, value: object) -> str:
-    return "" if type(value) is kind else f"its {name} is none"
+    """A number that has a name, such as a signal, is a number; a yes or no is none."""
+    right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return "" if right else f"its {name} is none"
 
 
 def _no_size(value: int) -> str:
