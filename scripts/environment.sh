@@ -14,7 +14,7 @@ fail() {
 
 # How good a Python is: 2 for one that distributions build or that was built with optimisations, and
 # that can make .venv; 1 for any other that is new enough. `./configure; make` alone, which is what
-# pyenv does, gives one in which all takes a third longer (docs/decisions/0349-which-python.md).
+# pyenv does, gives one in which Python takes a third longer (docs/decisions/0349-which-python.md).
 HOW_GOOD='
 import sys, sysconfig
 if sys.version_info < (3, 11):
