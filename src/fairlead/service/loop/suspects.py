@@ -48,8 +48,7 @@ class _LeftOut:
 class Suspects:
     """`faults`: those that were left out, a sentence each, for whoever takes them. `accused`: so
     often a step failed of some, or may have. `held`: while it is, none is taken in that may be one.
-    `owner_of`: whose a job is; each is its own if nothing
-    is said."""
+    `owner_of`: whose a job is; each is its own if nothing is said."""
 
     def __init__(self, owner_of: Callable[[int], Hashable] = lambda job: job) -> None:
         self.faults: list[str] = []
