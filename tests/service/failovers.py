@@ -73,19 +73,37 @@ class Trouble(Enum):
 
 class Way:
     """The way from one service to the database: a socket beside the server's. `stalled`: nothing
-    goes through, and nobody is told; `closed`: connections break, and none comes about."""
+    goes through, and nobody is told; `closed`: connections break, and none comes about. From the
+    moment at which one of them is set nothing goes through."""
 
     def __init__(self, folder: Path, server: Path) -> None:
         folder.mkdir()
-        self.folder, self.stalled, self.closed = folder, False, False
+        self.folder = folder
+        self._stalled = self._closed = False
+        self._carrying = threading.Lock()
         self._server = str(server / ".s.PGSQL.5432")
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / ".s.PGSQL.5432"))
         self._listener.listen(64)
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def _waits(self) -> bool:
-        return self.stalled
+    @property
+    def stalled(self) -> bool:
+        return self._stalled
+
+    @stalled.setter
+    def stalled(self, to: bool) -> None:
+        with self._carrying:
+            self._stalled = to
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @closed.setter
+    def closed(self, to: bool) -> None:
+        with self._carrying:
+            self._closed = to
 
     def _accept(self) -> None:
         while True:
@@ -97,19 +115,22 @@ class Way:
 
     def _carry(self, client: socket.socket) -> None:
         with client, socket.socket(socket.AF_UNIX) as server, suppress(OSError):
-            while self._waits():
+            while self.stalled:
                 time.sleep(0.02)
             server.connect(self._server)
             other = {client: server, server: client}
             while not self.closed:
-                if self._waits():
+                if self.stalled:
                     time.sleep(0.02)
                     continue
                 for end in select.select([client, server], [], [], 0.05)[0]:
-                    data = end.recv(65536)
-                    if not data:
-                        return
-                    other[end].sendall(data)
+                    with self._carrying:
+                        if self.stalled or self.closed:
+                            break
+                        data = end.recv(65536)
+                        if not data:
+                            return
+                        other[end].sendall(data)
 
 
 @dataclass
