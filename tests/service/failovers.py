@@ -105,6 +105,9 @@ class Way:
         with self._carrying:
             self._closed = to
 
+    def _passes(self) -> bool:
+        return not (self._stalled or self._closed)
+
     def _accept(self) -> None:
         while True:
             client, _ = self._listener.accept()
@@ -120,12 +123,12 @@ class Way:
             server.connect(self._server)
             other = {client: server, server: client}
             while not self.closed:
-                if self.stalled:
+                if not self._passes():
                     time.sleep(0.02)
                     continue
                 for end in select.select([client, server], [], [], 0.05)[0]:
                     with self._carrying:
-                        if self.stalled or self.closed:
+                        if not self._passes():
                             break
                         data = end.recv(65536)
                         if not data:
