@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import ssl
-import subprocess
-import sys
 from pathlib import Path
 
 from fairlead.compiled import VARIABLE
+from tests.zygote.forked import finished
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,14 +27,8 @@ def without_service() -> dict[str, str]:
 
 
 def said_under_another_hash_seed(*words: str) -> str:
-    """What Python says to these words where sets are in another order than in this process."""
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    """What a program of ours says to these words (`Forked`) where sets are in another order than in
+    this process, as in all that the zygote forks."""
+    done = finished(words, ROOT, os.environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -11,11 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 
 from tests.zygote.ask import ask, received
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def another_hash_seed() -> str:
+    """A seed of hashing that is not this process's: one of its own making is no such small one."""
+    return "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
 
 
 class Zygote:
@@ -30,9 +35,11 @@ class Zygote:
             self._process = subprocess.Popen(
                 [sys.executable, "-X", "utf8", "-m", "tests.zygote.zygote", self.path, str(number)],
                 cwd=ROOT,
-                # Cheaper to fork; and as every program of ours begins (`fairlead/__main__.py`).
+                # Cheaper to fork; as every program of ours begins (`fairlead/__main__.py`); and
+                # in each of its programs sets are in another order than in this process.
                 env=os.environ
-                | {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OPENBLAS_NUM_THREADS": "1"},
+                | {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OPENBLAS_NUM_THREADS": "1"}
+                | {"PYTHONHASHSEED": another_hash_seed()},
                 stdin=subprocess.PIPE,  # closed when this process ends, however it does
                 pass_fds=[number],
             )
@@ -113,14 +120,18 @@ def fork_programs_of_ours(path: str) -> None:
 
 
 def finished(
-    words: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float = 300
+    words: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    seconds: float = 300,
+    stdin: IO[Any] | int = subprocess.DEVNULL,
 ) -> subprocess.CompletedProcess[str]:
     """A program of ours that has ended, and what it said."""
     with Forked(
         words,
         cwd=folder,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from fairlead.cli.main import COMMANDS, main
 from tests.surroundings import without_service
+from tests.zygote.forked import asking
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "fairlead"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m fairlead "$@"\n', encoding="utf-8")
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(asking("fairlead"))} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     return without_service() | {
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow.parquet
 import pytest
@@ -15,6 +18,7 @@ from fairlead.cli.main import Exit, main
 from fairlead.simulation.measure.tables import schema_of
 from fairlead.version import __version__
 from tests.cli.commands.test_allocate import run, schema
+from tests.zygote.forked import finished
 
 TABLE_II = "table-ii(vary=0)"
 RANDOM = "random(jobs=12)"
@@ -328,16 +332,24 @@ def test_what_comes_by_the_standard_input_is_read_once(
     both = ["--policies", "tsf,fifo"]
     there = without_seconds(runs(capsys, cluster, table, *both))
 
-    def piped(content: str | bytes, *words: str) -> Runs:
+    @contextmanager
+    def pipe_of(content: bytes) -> Iterator[TextIO]:
         reading, writing = os.pipe()
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(content if isinstance(content, bytes) else content.encode())
+            pipe.write(content)
         with os.fdopen(reading) as stream:
+            yield stream
+
+    def piped(content: str, *words: str) -> Runs:
+        with pipe_of(content.encode()) as stream:
             monkeypatch.setattr("sys.stdin", stream)
             return without_seconds(runs(capsys, *words, *both))
 
     out = ["--out", str(tmp_path / "out")]
-    assert piped(gzip.compress(TABLE.encode()), cluster, "-", "--workers", "2", *out) == there
+    with pipe_of(gzip.compress(TABLE.encode())) as stream:
+        words = ["simulate", cluster, "-", *both, "--workers", "2", *out, "--json"]
+        done = finished(["fairlead", *words], tmp_path, os.environ, stdin=stream)
+    assert without_seconds(json.loads(done.stdout)["runs"]) == there
     assert piped(CLUSTER, "-", table) == there
     assert piped(CLUSTER, table, "--machines", "-") == there
     assert piped(CLUSTER + SAME, "-") == there

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from time import process_time
 
 import pytest
 
@@ -16,17 +15,12 @@ from fairlead.studies.properties.report import slug
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.run import run_all
 from fairlead.studies.study import Findings, Setting, Study
+from tests.cli.commands.spinning import spin
 from tests.cli.commands.test_allocate import run
 
 NAME = "tsf-fig2"
 SPENT = 0.15
 """Seconds of a processor."""
-
-
-def spin(seconds: float) -> None:
-    end = process_time() + seconds
-    while process_time() < end:
-        pass
 
 
 def test_a_study_writes_its_page_picture_and_data(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,6 @@ from fairlead.service.telemetry.happenings import Happening
 from fairlead.service.telemetry.spans import Spans
 from fairlead.service.telemetry.telemetry import Telemetry
 from tests.cli.live.place import Served, environment, fairlead, serving, until
-from tests.conftest import ROOT
 from tests.engines.world import lasting
 from tests.service.api.stage import Stage
 from tests.service.telemetry.collector import Collector, collecting
@@ -163,14 +160,7 @@ def test_nothing_of_it_is_loaded_where_nobody_asked_for_it(tmp_path: Path) -> No
         "found = [each for each in sys.modules if each.startswith(names)]\n"
         "assert not found, found"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = finished(["-c", code], tmp_path, environment(tmp_path))
     assert done.returncode == 0, done.stderr
 
 

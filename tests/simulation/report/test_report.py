@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -28,6 +25,7 @@ from fairlead.simulation.report.plots import around_one, cdfs, lines
 from fairlead.simulation.report.reading import Run, read_folder
 from fairlead.simulation.report.words import digits, duration, percent, times
 from tests.simulation.report.folders import KINDS, study
+from tests.surroundings import said_under_another_hash_seed
 
 RUNS = (("tsf", Kind.RESTRICTED, 0), ("tsf", Kind.RESTRICTED, 1), ("drfh", Kind.RESTRICTED, 0))
 
@@ -130,7 +128,11 @@ def test_csv_tables_give_the_same_report_as_parquet(place: Path, report: Report)
 
 
 def test_the_same_folder_gives_the_same_bytes_under_any_hash_seed(
-    folder: Path, report: Report, files: dict[str, bytes], tmp_path: Path
+    folder: Path,
+    report: Report,
+    files: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # All numbers; of the plots one of each kind that is drawn in its own way.
     script = (
@@ -142,11 +144,8 @@ def test_the_same_folder_gives_the_same_bytes_under_any_hash_seed(
         " for title, group in report.charts];"
         "write(replace(report, charts=some), json.dumps(report.tree()), Path(sys.argv[2]))"
     )
-    subprocess.run(
-        [sys.executable, "-c", script, str(folder), str(tmp_path), *KINDS],
-        env={**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
-        check=True,
-    )
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    said_under_another_hash_seed("-c", script, str(folder), str(tmp_path), *KINDS)
     found = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert found.pop("index.html").decode() == json.dumps(report.tree())
     assert found == {name: files[name] for name in found}
