@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ import pytest
 from benchmarks import run, showing
 from benchmarks.cases import Call, Case, Options, Row, Side, Target
 from benchmarks.measuring import measure
+from tests.zygote.forked import finished
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = "tests.benchmarks.test_runner"
@@ -125,13 +126,7 @@ def test_every_benchmark_is_in_the_reference(name: str) -> None:
 
 def test_a_benchmark_runs_as_a_command() -> None:
     arguments = "flow --quick --repeat 1 --json --only max-flow/local"
-    done = subprocess.run(
-        [sys.executable, "benchmarks/run.py", *arguments.split()],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished(["benchmarks/run.py", *arguments.split()], ROOT, os.environ)
     assert done.stderr == ""
     assert done.returncode == 0
     found = json.loads(done.stdout)

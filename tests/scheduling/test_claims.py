@@ -47,7 +47,7 @@ def held(
     told: list[Event],
     means: dict[str, int],
     weights: dict[str, int] | None = None,
-    hours: int = 4,
+    hours: int = 2,
     parent: str | None = None,
 ) -> dict[str, float]:
     """The CPUs that each tenant holds on average in the second half; the tasks of each of them take
@@ -79,35 +79,35 @@ def held(
 
 
 def test_whole_machines_are_not_taken_from_who_sends_one_job_after_the_other() -> None:
-    told = [*stream("a", 1, 10 * SECOND, 4 * HOUR), *stream("b", 4, 10 * MINUTE, 4 * HOUR)]
+    told = [*stream("a", 1, 10 * SECOND, 2 * HOUR), *stream("b", 4, 10 * MINUTE, 2 * HOUR)]
     found = held(2, 4, told, {"a": MINUTE, "b": 30 * MINUTE}, weights={"a": 1000, "b": 1})
     assert found["a"] > 3.5
 
 
 def test_nor_from_who_sends_jobs_of_which_no_two_are_alike() -> None:
-    told = [*stream("a", range(60, 100), 10 * SECOND, 4 * HOUR)]
-    told += stream("b", 400, 10 * MINUTE, 4 * HOUR)
+    told = [*stream("a", range(60, 100), 10 * SECOND, 2 * HOUR)]
+    told += stream("b", 400, 10 * MINUTE, 2 * HOUR)
     found = held(2, 400, told, {"a": MINUTE, "b": 30 * MINUTE}, weights={"a": 1000, "b": 1})
     assert found["a"] > 300
 
 
 def test_nor_from_gangs_of_which_no_two_are_alike() -> None:
-    told = [*stream("a", range(30, 50), MINUTE, 4 * HOUR, gang=4)]
-    told += stream("b", 160, 2 * MINUTE, 4 * HOUR)
+    told = [*stream("a", range(30, 50), MINUTE, 2 * HOUR, gang=4)]
+    told += stream("b", 160, 2 * MINUTE, 2 * HOUR)
     means, weights = {"a": 5 * MINUTE, "b": 20 * MINUTE}, {"a": 1000, "b": 1}
     assert held(4, 160, told, means, weights)["a"] > 150
 
 
 def test_who_sends_one_job_after_the_other_reaches_its_part() -> None:
     told: list[Event] = [JobSubmitted(0, Job("a", {"cpu": 1}, tenant="a"))]
-    told += stream("b", 2, 5 * SECOND, 4 * HOUR)
+    told += stream("b", 2, 5 * SECOND, 2 * HOUR)
     assert held(2, 8, told, {"a": 2 * MINUTE, "b": MINUTE})["b"] > 7
 
 
 @pytest.mark.parametrize("parent", [None, "above"])
 def test_larger_jobs_one_after_the_other_reach_their_part(parent: str | None) -> None:
-    told = [*stream("a", 1, 2 * SECOND, 2 * HOUR), *stream("b", 2, 5 * SECOND, 2 * HOUR)]
-    found = held(1, 16, told, {"a": MINUTE, "b": MINUTE}, parent=parent, hours=2)
+    told = [*stream("a", 1, 2 * SECOND, HOUR), *stream("b", 2, 5 * SECOND, HOUR)]
+    found = held(1, 16, told, {"a": MINUTE, "b": MINUTE}, parent=parent, hours=1)
     assert found["a"] > 7
     assert found["b"] > 7
 
@@ -128,14 +128,14 @@ def test_larger_jobs_take_turns_with_small_ones_of_their_tenant() -> None:
 
 def test_gangs_as_jobs_hold_no_more_than_as_one_job() -> None:
     told: list[Event] = [JobSubmitted(0, Job("a", {"cpu": 2}, tenant="a"))]
-    told += stream("b", 4, MINUTE, 4 * HOUR, gang=2)
+    told += stream("b", 4, MINUTE, 2 * HOUR, gang=2)
     assert held(2, 16, told, {"a": MINUTE // 2, "b": 5 * MINUTE})["a"] > 13
 
 
 def test_of_like_tenants_with_like_gangs_none_has_all_machines_reserved() -> None:
     names = [f"u{i}" for i in range(4)]
-    told = [event for name in names for event in stream(name, 4, 6 * MINUTE, 6 * HOUR, gang=4)]
-    found = held(8, 8, told, dict.fromkeys(names, 15 * MINUTE), hours=6)
+    told = [event for name in names for event in stream(name, 4, 6 * MINUTE, 3 * HOUR, gang=4)]
+    found = held(8, 8, told, dict.fromkeys(names, 15 * MINUTE), hours=3)
     assert min(found.values()) > 9
     assert sum(found.values()) > 48
 
@@ -180,8 +180,8 @@ def test_a_crumb_on_each_machine_is_no_way_to_machines_of_who_has_less() -> None
     told: list[Event] = [
         JobSubmitted(0, Job("crumb", {"cpu": 1}, tenant="crumb", tasks=4, spread=True))
     ]
-    told += [*stream("a", 1, 5 * SECOND, 4 * HOUR), *stream("b", 1, 5 * SECOND, 4 * HOUR)]
-    told += stream("large", 15, 5 * MINUTE, 4 * HOUR)
+    told += [*stream("a", 1, 5 * SECOND, 2 * HOUR), *stream("b", 1, 5 * SECOND, 2 * HOUR)]
+    told += stream("large", 15, 5 * MINUTE, 2 * HOUR)
     means = {"crumb": 1000 * HOUR, "a": 5 * MINUTE, "b": 5 * MINUTE, "large": 20 * MINUTE}
     found = held(4, 16, told, means)
     assert min(found["a"], found["b"]) > 18
@@ -236,6 +236,6 @@ def test_large_jobs_that_take_turns_leave_small_ones_what_is_of_no_use_to_them()
     means = {f"large{i}": 20 * MINUTE for i in range(3)} | {
         f"small{i}": 5 * MINUTE for i in range(3)
     }
-    found = held(1, 24, told, means)
+    found = held(1, 24, told, means, hours=4)
     assert sum(part for name, part in found.items() if name.startswith("small")) > 8
     assert sum(found.values()) > 22

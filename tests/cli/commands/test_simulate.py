@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -148,6 +149,17 @@ def test_a_folder_with_other_things_in_it_is_refused(
     assert "holds no study" in refused(capsys, TABLE_II, "--out", str(tmp_path))
 
 
+FIRST_FIT = (TABLE_II, "--placement", "first-fit", "--workers", "1")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study, to be copied and spoilt."""
+    out = tmp_path_factory.mktemp("kept") / "out"
+    assert main(["simulate", *FIRST_FIT, "--out", str(out)]) == Exit.OK
+    return out
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
@@ -172,13 +184,16 @@ def test_a_folder_with_other_things_in_it_is_refused(
     ],
 )
 def test_a_damaged_file_of_a_study_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, text: str, sentence: str
+    capsys: pytest.CaptureFixture[str],
+    kept: Path,
+    tmp_path: Path,
+    name: str,
+    text: str,
+    sentence: str,
 ) -> None:
-    words = ("simulate", TABLE_II, "--placement", "first-fit", "--workers", "1")
-    out = str(tmp_path / "out")
-    run(capsys, *words, "--out", out)
+    out = str(shutil.copytree(kept, tmp_path / "out"))
     (tmp_path / "out" / name).write_text(text, encoding="utf-8")
-    assert sentence in refused(capsys, *words[1:], "--out", out)
+    assert sentence in refused(capsys, *FIRST_FIT, "--out", out)
 
 
 def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_every_pair_that_is_used_has_rank_0_and_ranks_have_no_gaps(cases: int) -
 
 def test_rank_0_is_what_some_exact_allocation_uses_and_nothing_else(cases: int) -> None:
     outside = 0
-    for exact in drawn(cases, LARGER, 150):
+    for exact in drawn(cases, LARGER, 60):
         rank = ranks(exact).rank
         for j, c in zip(*np.nonzero(rank >= 0), strict=True):
             tasks = exact.filling.tasks[j]
@@ -89,7 +89,7 @@ def test_rank_0_is_what_some_exact_allocation_uses_and_nothing_else(cases: int) 
                     most = most_there(exact, int(j), int(c))
                 assert (rank[j, c] == 0) == (most > 1e-7), (j, c, rank, most)
                 outside += rank[j, c] > 0
-    assert outside > 50
+    assert outside > 20
 
 
 def most_there(exact: Filled, job: int, machine_class: int) -> float:

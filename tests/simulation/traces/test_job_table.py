@@ -370,7 +370,7 @@ def test_any_trace_runs_on_machines_that_are_described(tmp_path: Path) -> None:
 
 
 def test_many_rows_take_the_memory_of_their_numbers(tmp_path: Path) -> None:
-    rows = 60_000
+    rows = 20_000
     text = "".join(f"{i}.25,{i % 977}.{i % 99991:05},{1 + i % 8},u{i % 50}\n" for i in range(rows))
     file = saved(tmp_path, "submit,duration,cpu,user\n" + text)
     load([saved(tmp_path, HEADER + "0,1,1\n", "small.csv")])  # what is made once is there

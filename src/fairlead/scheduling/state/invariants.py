@@ -201,11 +201,12 @@ def placements(state: State) -> Iterator[str]:
             yield f"job {j} spreads and has several tasks on machine {m}"
         if out and not changed[m]:
             yield f"job {j} may not use machine {m} and runs there"
-    for m in machines_there(state).tolist():
+    there = machines_there(state)
+    for m, free in zip(there.tolist(), state.free[there].tolist(), strict=True):
         if changed[m] and not tasks[m]:
             yield f"machine {m} is empty and still counts as changed under its tasks"
-        if not changed[m] and (state.free[m] < 0).any():
-            yield f"machine {m} holds more than it has: {state.free[m].tolist()} is free"
+        if not changed[m] and min(free) < 0:
+            yield f"machine {m} holds more than it has: {free} is free"
 
 
 def jobs(state: State) -> Iterator[str]:
@@ -329,40 +330,46 @@ def tenants(state: State) -> Iterator[str]:
 def caps(state: State) -> Iterator[str]:
     """The amounts that all below a tenant with a limit hold, or have set aside."""
     slots = tenant_slots(state)
-    used = {t: np.zeros(state.resources, np.int64) for t in slots}
+    amounts = {t: [0] * state.resources for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
     parents, capped = columns(state.tenant, "parent", "capped")
     tenant_of, held, aside = columns(state.job, "tenant", "held", "aside")
-    for j in jobs_kept(state).tolist():
-        taken = state.demand[j] * (held[j] + aside[j])
-        t = tenant_of[j]
+    jobs = jobs_kept(state)
+    for j, demand in zip(jobs.tolist(), state.demand[jobs].tolist(), strict=True):
+        count, t = held[j] + aside[j], tenant_of[j]
         while t >= 0:
-            used[t] += taken
+            for r, need in enumerate(demand):
+                amounts[t][r] += need * count
             below[t].append(j)
             t = parents[t]
-    for t, amounts in used.items():
-        limited = bool((state.limit[t] != UNLIMITED).any())
+    tables = (state.limit, state.used, state.owed, state.ending)
+    rows = zip(slots, *(table[slots].tolist() for table in tables), strict=True)
+    nothing = [0] * state.resources
+    for t, limits, used, set_aside, must_end in rows:
+        limited = any(limit != UNLIMITED for limit in limits)
         if capped[t] != (limited or (parents[t] >= 0 and capped[parents[t]])):
             yield f"tenant {t} is said to have limits: {bool(capped[t])}"
-        if limited and (state.used[t] != amounts).any():
-            yield f"tenant {t} holds {amounts.tolist()}, not {state.used[t].tolist()}"
-        owed, ending = _asides(state, t, np.array(below[t], np.intp))
-        if (state.owed[t] != owed).any():
-            yield f"below tenant {t} {owed.tolist()} are set aside, not {state.owed[t].tolist()}"
-        if (state.ending[t] != ending).any():
-            yield f"below tenant {t} {ending.tolist()} must end, not {state.ending[t].tolist()}"
+        if limited and used != amounts[t]:
+            yield f"tenant {t} holds {amounts[t]}, not {used}"
+        owed, ending = nothing, nothing
+        if any(aside[j] for j in below[t]):
+            owed, ending = _asides(state, t, np.array(below[t], np.intp))
+        if set_aside != owed:
+            yield f"below tenant {t} {owed} are set aside, not {set_aside}"
+        if must_end != ending:
+            yield f"below tenant {t} {ending} must end, not {must_end}"
     listed = state.asides[: int(state.header[0]["asides"])]
     apart = np.flatnonzero((state.tenant["used"] == 1) & (state.tenant["aside"] != NONE))
     if not np.array_equal(np.sort(listed), apart):
         yield f"room is set aside for tenants {apart.tolist()}, not {listed.tolist()}"
 
 
-def _asides(state: State, t: int, below: Ints) -> tuple[Ints, Ints]:
+def _asides(state: State, t: int, below: Ints) -> tuple[list[int], list[int]]:
     """How much is set aside for the jobs below a tenant, and how much tasks of theirs hold that do
     not fit below its limits beside all of that."""
     limit, demand = state.limit[t], state.demand[below]
-    owed: Ints = (demand * state.job["aside"][below, None]).sum(axis=0)
+    owed = (demand * state.job["aside"][below, None]).sum(axis=0)
     limited = (limit != UNLIMITED) & (owed > 0)
     over = (limited & (demand + owed > limit)).any(axis=1)
-    ending: Ints = (demand * state.job["held"][below, None])[over].sum(axis=0)
-    return owed, ending
+    ending = (demand * state.job["held"][below, None])[over].sum(axis=0)
+    return owed.tolist(), ending.tolist()

@@ -6,15 +6,16 @@ import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import Ints, State
 from fairlead.scheduling.kernels.memory.tables import ALONE, MANY
-from fairlead.scheduling.state.rows import limits
+from fairlead.scheduling.state.rows import columns, limits
 
 
 def could_run(state: State, jobs: Ints, there: Ints) -> list[int]:
     """0, 1 or ALONE of each job, as it says in `usable`."""
     found = []
-    for j, holds in zip(jobs.tolist(), _whole(state, jobs, there), strict=True):
-        gang = int(state.job[j]["gang"])
-        if not (state.job[j]["scale"] > 0 and any(holds) and _within_limits(state, j, 1)):
+    gangs, scales = columns(state.job[jobs], "gang", "scale")
+    every = zip(jobs.tolist(), gangs, scales, _whole(state, jobs, there), strict=True)
+    for j, gang, scale, holds in every:
+        if not (scale > 0 and any(holds) and _within_limits(state, j, 1)):
             found.append(0)
         else:
             many = sum(holds) >= gang and _within_limits(state, j, gang)

@@ -115,12 +115,12 @@ def bits(words: Words) -> Bools:
 def limits(state: State, tenant: int, demand: Ints) -> Iterator[tuple[int, int, int]]:
     """Of what a task needs, what a tenant and those above it may hold: the slot of the tenant, the
     resource, and the limit."""
-    t = tenant
+    t, needed = tenant, [r for r, need in enumerate(demand.tolist()) if need > 0]
     while t >= 0:
-        for r in np.flatnonzero(demand > 0).tolist():
-            limit = int(state.limit[t, r])
-            if limit != UNLIMITED:
-                yield t, r, limit
+        limits = state.limit[t].tolist()
+        for r in needed:
+            if limits[r] != UNLIMITED:
+                yield t, r, limits[r]
         t = int(state.tenant[t]["parent"])
 
 

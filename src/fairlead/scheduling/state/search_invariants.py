@@ -203,7 +203,8 @@ def _tenant_leaf(state: State, n: int, children: Children) -> Iterator[str]:
     if not roots:
         yield f"tenant {t} has a leaf, and nothing is below it"
         return
-    key, turn = min((float(state.node[n]["key"]), int(state.node[n]["turn"])) for n in roots)
+    keys, turns, fresh = columns(state.node[roots], "key", "turn", "fresh")
+    key, turn = min(zip(keys, turns, strict=True))
     if tenant["single"] or state.header[0]["fifo"]:
         pass
     else:
@@ -218,10 +219,10 @@ def _tenant_leaf(state: State, n: int, children: Children) -> Iterator[str]:
         yield f"tenant {t} has another leaf than {n}"
     if (leaf["key"], leaf["turn"]) != (key, turn):
         yield f"the leaf of tenant {t} has another place in line than what is below"
-    if leaf["fresh"] != max(state.node[roots]["fresh"]):
+    if leaf["fresh"] != max(fresh):
         yield f"the leaf of tenant {t} is wrong about whether a job is fresh"
-    terms = np.bitwise_and.reduce(state.terms[roots])
-    if (state.need[n] != state.need[roots].min(axis=0)).any() or (state.terms[n] != terms).any():
+    needs, terms = state.need[roots].min(axis=0), np.bitwise_and.reduce(state.terms[roots])
+    if state.need[n].tolist() != needs.tolist() or state.terms[n].tolist() != terms.tolist():
         yield f"the leaf of tenant {t} needs something else than what is below"
 
 

@@ -56,7 +56,8 @@ def weight_of(state: State, t: int) -> Fraction:
 
 def long(row: np.void, name: str) -> Fraction:
     """A number of twice a double's length."""
-    return Fraction(float(row[name])) + Fraction(float(row[f"{name}_low"]))
+    high, low = Fraction(float(row[name])), float(row[f"{name}_low"])
+    return high + Fraction(low) if low else high
 
 
 def rounds_to(exactly: Fraction, double: float) -> bool:
