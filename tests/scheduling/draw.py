@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from random import Random
 
 from fairlead.model.job import Job
@@ -88,6 +89,7 @@ class Taste:
     """Most tenants have a limit, and most jobs one task or gang."""
 
 
+@cache  # several files of tests live through the same ones
 def draw(seed: int, length: int = 30) -> Case:
     """The sequence of this seed."""
     random = Random(seed)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fairlead.cli.main import Exit, main
-from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report.making import Report
 from tests.cli.commands.test_allocate import run
-from tests.simulation.report.folders import KINDS, study
+from tests.simulation.report.folders import KINDS, kept_study
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    runs = (("tsf", Kind.RESTRICTED, 0), ("drfh", Kind.RESTRICTED, 0))
-    return study(tmp_path_factory.mktemp("report") / "study", runs, "table-ii(vary=0)")
+    """A copy, in which reports are written."""
+    there = tmp_path_factory.mktemp("report") / "study"
+    return Path(shutil.copytree(kept_study(tmp_path_factory) / "study", there))
 
 
 def test_the_report_is_written_beside_the_runs_and_anew_with_the_same_bytes(
@@ -35,7 +36,7 @@ def test_the_report_is_written_beside_the_runs_and_anew_with_the_same_bytes(
 
     monkeypatch.setattr(Report, "files", some)
     out = run(capsys, "report", str(folder))
-    assert out.splitlines()[0] == "table-ii(vary=0)"
+    assert out.splitlines()[0] == "table-ii"
     assert "tsf against the others, by size of job" in out
     assert out.splitlines()[-1] == f"Written: {folder / 'report' / 'index.html'}"
     names = {file.name for file in (folder / "report").iterdir()}

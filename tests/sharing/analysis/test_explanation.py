@@ -367,9 +367,10 @@ def test_every_job_that_waits_has_a_reason_and_what_stops_it_is_used_up(
 @given(CLUSTERS)
 def test_changes_that_were_tried_raise_the_job(instance: small.Instance) -> None:
     cluster, jobs = instance
+    answer = allocate(cluster, jobs, "tsf")
     for job in jobs[:2]:
-        why = explained(cluster, jobs, job.name)
-        for change in advice(cluster, jobs, job.name):
+        why = explain(cluster, jobs, answer, job.name)
+        for change in changes(cluster, jobs, why, lambda c, j: allocate(c, j, "tsf")):
             again = allocate(*apply(cluster, jobs, job, change))
             assert again.job(job.name).tasks == change.tasks
             assert again.job(job.name).tasks > why.share.tasks

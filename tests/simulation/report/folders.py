@@ -6,17 +6,33 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
 from fairlead.simulation.measure.crowded import FILE, Crowded
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.measures import Jobs, Shares, Tasks, Utilisation
 from fairlead.simulation.workloads.registry import generate
+from tests.once import once
 
 STEP = 5_000_000  # microseconds between samples
 
 KINDS = ("delays", "speed-ups", "shares-1")
 """Plots, one of each kind that is drawn in its own way."""
+
+
+RUNS = (("tsf", Kind.RESTRICTED, 0), ("tsf", Kind.RESTRICTED, 1), ("drfh", Kind.RESTRICTED, 0))
+
+
+def kept_study(factory: pytest.TempPathFactory) -> Path:
+    """Where a study with these runs is in `study`, and in `csv` the same with its tables as CSV, to
+    be read by whoever asks: once for all files of tests."""
+
+    def make(place: Path) -> None:
+        study(place / "study", RUNS, as_csv=place / "csv")
+
+    return once(factory, "report", make)
 
 
 def study(

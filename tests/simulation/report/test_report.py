@@ -16,7 +16,6 @@ import pytest
 
 from fairlead.model.errors import InputError
 from fairlead.model.names import natural
-from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.charts import Chart
 from fairlead.simulation.report.figures import Curve, Jobs, Size
@@ -24,18 +23,14 @@ from fairlead.simulation.report.making import Report, report_of, tables_of
 from fairlead.simulation.report.plots import around_one, cdfs, lines
 from fairlead.simulation.report.reading import Run, read_folder
 from fairlead.simulation.report.words import digits, duration, percent, times
-from tests.simulation.report.folders import KINDS, study
+from tests.simulation.report.folders import KINDS, kept_study
 from tests.surroundings import said_under_another_hash_seed
-
-RUNS = (("tsf", Kind.RESTRICTED, 0), ("tsf", Kind.RESTRICTED, 1), ("drfh", Kind.RESTRICTED, 0))
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a study is in `study`, and in `csv` the same with its tables as CSV."""
-    place = tmp_path_factory.mktemp("report")
-    study(place / "study", RUNS, as_csv=place / "csv")
-    return place
+    return kept_study(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
