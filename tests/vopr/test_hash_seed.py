@@ -22,6 +22,11 @@ def lines() -> list[str]:
     return "\n".join([*digests, dump(busy_with(7)).hex(), *trace.lines]).splitlines()
 
 
+def test_another_process_has_another_hash_seed() -> None:
+    told = said_under_another_hash_seed("-c", "print(*map(hash, ('one', 'other')))")
+    assert told.split() != [str(hash("one")), str(hash("other"))]
+
+
 def test_the_hash_seed_does_not_matter() -> None:
     found = lines()
     assert "life 1" in "\n".join(found)
