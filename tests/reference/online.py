@@ -74,6 +74,7 @@ from tests.reference.online_state import (
     preferred,
     room,
 )
+from tests.reference.online_stints import begin, end_rests, measure, next_rested, rests
 
 Scales = Callable[[World], Mapping[int, float]]
 MILLION = 10**6
@@ -127,12 +128,16 @@ class Decider:
         drop_idle(self.world, active)
         run_clocks(self.world, active, self._reserve_after, begins=True)
         lapse(self.world)
+        end_rests(self.world)
         while True:
             level = self._levels(scales)
+            able = [job for seq in level if self._together(job := self.world.jobs[seq])]
+            first = [job for job in able if not rests(self.world, job, scales)]
+            if able and not first:
+                first = [min(able, key=lambda job: (level[job.seq], self.world.turn(job)))]
             pairs = [
-                (self._key(job, machine, level[seq]), job, machine)
-                for seq in level
-                if self._together(job := self.world.jobs[seq])
+                (self._key(job, machine, level[job.seq]), job, machine)
+                for job in first
                 for machine in self.world.machines
                 if self._permissible(job, machine)
             ]
@@ -150,7 +155,9 @@ class Decider:
             decisions += self._launch(job, machine, scales)
             drop_idle(self.world, active_jobs(self.world, scales))
         run_clocks(self.world, set(level), self._reserve_after, begins=False)
-        look(self.world, level, scales, self._reserve_after)
+        measure(self.world, set(level), scales)
+        resting = {seq for seq in level if rests(self.world, jobs[seq], scales)}
+        look(self.world, level, scales, self._reserve_after, resting)
         return decisions
 
     def wake(self) -> int | None:
@@ -169,6 +176,7 @@ class Decider:
         moments += [lease.end for lease in world.leases.values()]
         if self.levels():
             moments += world.rests.values()
+            moments += [moment] if (moment := next_rested(world)) is not None else []
         return min((moment for moment in moments if moment > world.now), default=None)
 
     def _keeper(
@@ -186,12 +194,15 @@ class Decider:
         world = self.world
         if not world.filling or self._reserve_after is None or owner(world, machine) is not None:
             return None
+        after_all = rests(world, job, scales)
         waiting = [
             (level[seq], world.turn(gang), seq)
             for seq in level
             if needed(gang := world.jobs[seq]) > 1
-            and (level[seq], world.turn(gang)) < (level[job.seq], world.turn(job))
+            and (after_all or (level[seq], world.turn(gang)) < (level[job.seq], world.turn(job)))
             and not world.is_resting(seq)
+            and not rests(world, gang, scales)
+            and seq != job.seq
             and self._permissible(gang, machine)
             and under_caps(world, gang, needed(gang))
             and not self._together(gang)
@@ -204,6 +215,8 @@ class Decider:
         ]
         for _, turn, seq in sorted(waiting):
             kept = [m for m in world.machines if m.seq in world.kept.get(seq, ())]
+            if after_all:
+                return seq
             more = sum(fits_now(world, world.jobs[seq], m) for m in kept)
             if (self._levels(scales, {seq: more})[seq], turn) < (level[job.seq], world.turn(job)):
                 return seq
@@ -283,6 +296,8 @@ class Decider:
                 give_up(self.world, job.seq, in_vain=True)
             else:
                 pass_on(self.world, job, active_jobs(self.world, scales))
+        if together > 1:
+            begin(world=self.world, job=job)
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:

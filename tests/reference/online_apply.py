@@ -22,6 +22,7 @@ from fairlead.scheduling.transitions import (
 from tests.reference.online import Decider
 from tests.reference.online_line import drop_idle, extend_lease, forget_over, remember_run, review
 from tests.reference.online_state import UNLIMITED, PlainJob, PlainMachine, PlainTask, Told, World
+from tests.reference.online_stints import charge
 
 MICRO = 10**6
 
@@ -48,6 +49,20 @@ def apply(decider: Decider, event: Event) -> None:
     """Change the world by one event, or raise RefusedError and change nothing."""
     world = decider.world
     refuse_if(event.time < world.now, "time goes back")
+    before, rested = [(each, each.owes) for each in world.stints.values()], world.rested
+    charge(world, event.time)
+    try:
+        _apply(decider, event)
+    except RefusedError:
+        world.rested = rested
+        for stint, owes in before:
+            stint.owes = owes
+        raise
+
+
+def _apply(decider: Decider, event: Event) -> None:
+    """Change the world by one event at its time."""
+    world = decider.world
     match event:
         case events.MachineJoined(machine=machine):
             refuse_if(world.machine_named(machine.name) is not None, "it is there already")

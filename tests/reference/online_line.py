@@ -162,6 +162,7 @@ def forget_over(world: World) -> None:
     for seq in over:
         world.leases.pop(seq, None)
         world.rests.pop(seq, None)
+        world.stints.pop(seq, None)
 
 
 def remember_run(world: World, task: PlainTask, time: int) -> None:
@@ -555,10 +556,15 @@ def comes_forward(world: World, job: PlainJob, scales: Mapping[int, float]) -> b
 
 
 def look(
-    world: World, order: Mapping[int, float], scales: Mapping[int, float], after: int | None
+    world: World,
+    order: Mapping[int, float],
+    scales: Mapping[int, float],
+    after: int | None,
+    resting: Set[int],
 ) -> None:
     """At the end of a round of decisions: make anew what was dropped, and reserve where it is time
-    to. `order` gives the active jobs' levels."""
+    to. `order` gives the active jobs' levels; for those who are `resting` after a stint nothing
+    is."""
     if after is None:
         return
     for seq in sorted(world.due):
@@ -571,11 +577,15 @@ def look(
     elif not order:
         world.look_at = UNLIMITED
     elif world.now >= world.look_at:
-        _look_in_line(world, order, scales, after)
+        _look_in_line(world, order, scales, after, resting)
 
 
 def _look_in_line(
-    world: World, order: Mapping[int, float], scales: Mapping[int, float], after: int
+    world: World,
+    order: Mapping[int, float],
+    scales: Mapping[int, float],
+    after: int,
+    resting: Set[int],
 ) -> None:
     """Reserve for the first of those whose tenants have waited for long for whom there are
     machines, and find when to look again. A tenant who was asked waits anew."""
@@ -593,7 +603,7 @@ def _look_in_line(
             give_up(world, seq, in_vain=True)
             begin_anew(world.whose(seq), world.clocks[world.whose(seq)].failed)
     waiting = _line(world, order, held_back=True)
-    line = [seq for *_, seq in waiting if in_time(world.whose(seq))]
+    line = [seq for *_, seq in waiting if in_time(world.whose(seq)) and seq not in resting]
     if world.crowded:
         line.sort(key=lambda seq: world.clocks[world.whose(seq)].since)
     kinds: list[tuple[object, ...]] = []

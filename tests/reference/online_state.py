@@ -111,6 +111,18 @@ class Clock:
     failed: int | None = None  # the world's `stirs` when nothing could be reserved
 
 
+@dataclass
+class Stint:
+    """What somebody owes in microseconds / 1024, how much more with each microsecond, its part, the
+    most that it held since it owes, and when the part was found."""
+
+    owes: int = 0
+    rate: int = 0
+    part: int = 0
+    top: int = 0
+    measured: int | None = None
+
+
 @dataclass(frozen=True)
 class Told:
     """The advice on a job on some machines."""
@@ -147,6 +159,8 @@ class World:
     aside: dict[int, int] = field(default_factory=dict)  # of jobs: for so many tasks, below caps
     leases: dict[int, Lease] = field(default_factory=dict)  # of jobs
     rests: dict[str | int, int] = field(default_factory=dict)  # until when, by tenant
+    stints: dict[str | int, Stint] = field(default_factory=dict)  # of tenants above their parts
+    rested: bool = False  # one of them owes nothing any more
     clocks: dict[str | int, Clock] = field(default_factory=dict)  # of tenants who wait
     look_at: float = UNLIMITED  # when it is looked next for whom to reserve
     crowded: bool = False  # more kinds waited than were asked

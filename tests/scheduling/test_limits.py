@@ -28,7 +28,8 @@ from fairlead.scheduling.kernels.change.leases import RESTS
 from fairlead.scheduling.options import TIMES, Options
 from fairlead.scheduling.reconfigure import reconfigure
 from fairlead.scheduling.state.ids import Unit
-from fairlead.scheduling.why.values import Cap, Resting, Term
+from fairlead.scheduling.why.rests import Resting
+from fairlead.scheduling.why.values import Cap, Term
 from tests.reference import online_line
 from tests.scheduling.agreement import failure
 from tests.scheduling.draw import draw

@@ -111,11 +111,13 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
     state.job["due"][jobs] = 0
     state.job["lapses"][jobs] = 0
     state.tenant["rests"] = 0
+    for name in ("stint", "owes", "rate"):
+        state.tenant[name] = 0
     header = state.header[0]
     header["lapse"] = header["rest"] = NEVER
     if header["reserve_for"] == NEVER:
         header["longest"] = 0
-    header["due"] = header["hopeless"] = header["asides"] = 0
+    header["due"] = header["hopeless"] = header["asides"] = header["stints"] = 0
     header["first"] = NONE
     header["relook"] = 1
     header["look_at"] = 0  # who waits already may have waited for long enough

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.compiling import kernel
 from fairlead.scheduling.kernels.change.leases import next_lapse
+from fairlead.scheduling.kernels.change.stints import next_rested
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 
@@ -14,6 +15,8 @@ def wake(s: Handle) -> int:
     reserved, or a lease or a rest ends. NEVER where there is none."""
     w = s.header[0]
     time = next_lapse(s)
+    if w.active > 0:
+        time = min(time, next_rested(s))
     if w.soonest != NEVER:
         # Alarms of jobs that wait no more are void: they wake nobody.
         for i in range(w.alarms):

@@ -11,6 +11,7 @@ from typing import Any
 from fairlead.compiling import inner, long_kernel
 from fairlead.scheduling.kernels.change.counts import update_job
 from fairlead.scheduling.kernels.change.keeping import keep
+from fairlead.scheduling.kernels.change.stints import next_behind
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     begin,
@@ -51,7 +52,10 @@ def decide(s: Handle, rule: Any) -> int:
     w = s.header[0]
     begin(s)
     while True:
+        w.last = 0
         j = _next(s)
+        if j < 0:
+            j = next_behind(s)
         if j < 0:
             break
         job = s.job[j]

@@ -19,6 +19,7 @@ import numpy as np
 from fairlead.compiling import inner, long_kernel, small
 from fairlead.scheduling.kernels.change.counts import update_job
 from fairlead.scheduling.kernels.change.keeping import keep
+from fairlead.scheduling.kernels.change.stints import next_behind
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     begin,
@@ -154,7 +155,7 @@ def decide_guided(s: Handle, rule: Any) -> int:
     """As `decide`, for a rule that follows advice."""
     w = s.header[0]
     begin(s)
-    some = w.root >= 0 and (s.node[w.root].fresh or w.dirty > 0)
+    some = w.root >= 0 and (s.node[w.root].fresh or w.dirty > 0 or w.stints > 0)
     rows = w.jobs if some else int64(0)
     bound, stamp = np.empty((rows, 3)), np.empty(rows, np.int64)
     machine = np.empty(rows, np.int64)
@@ -166,9 +167,15 @@ def decide_guided(s: Handle, rule: Any) -> int:
             bound[:, :2] = 0.0
             bound[:, 2] = -np.inf
             stamp[:] = UNKNOWN
+        w.last = 0
         j = _least_pair(s, rule, bound, stamp, machine)
+        behind = j < 0
+        if behind:
+            j = next_behind(s)
         if j < 0:
             break
+        if behind:
+            machine[j] = _best_machine(s, rule, j, True)
         tasks = at_once(s, j)
         full = lacks(s, tasks)
         if full != NOT_FULL:
@@ -176,7 +183,7 @@ def decide_guided(s: Handle, rule: Any) -> int:
         m = machine[j]
         if keep(s, j, m):
             continue
-        everywhere = _everywhere(s, j)
+        everywhere = behind or _everywhere(s, j)
         liked = False
         for launched in range(tasks):
             if launched > 0:

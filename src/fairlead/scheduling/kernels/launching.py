@@ -15,6 +15,7 @@ from fairlead.scheduling.kernels.change.counts import (
 from fairlead.scheduling.kernels.change.in_line import look, reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.leases import end_lease, lapse, pass_on, unreserve
 from fairlead.scheduling.kernels.change.limits import end_aside, use
+from fairlead.scheduling.kernels.change.stints import begin_stint, end_rests, measure
 from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, Full
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -132,6 +133,7 @@ def begin(s: Handle) -> None:
         w.decided += 1
         ring(s)
         lapse(s)
+        end_rests(s)
 
 
 @inner
@@ -148,6 +150,8 @@ def split_gang(s: Handle, j: int, tasks: int) -> bool:
     """After so many tasks of the job were launched together: need those that are left not start
     together? Then all machines are looked at for it."""
     job = s.job[j]
+    if tasks > 1:
+        begin_stint(s, j)
     parted = tasks > 1 and 0 < job.waiting < job.gang
     if parted:
         freshen(s, j)
@@ -166,4 +170,5 @@ def finish(s: Handle) -> None:
     if w.reserve_for == NEVER:
         reserve_for_first(s)
     else:
+        measure(s)
         look(s)

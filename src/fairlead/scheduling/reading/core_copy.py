@@ -23,7 +23,7 @@ _USED = {
     name: table
     for table, names in {
         "jobs": ("job", "demand", "needs", "prefers", "rank", "target", "runs"),
-        "tenants": ("tenant", "limit", "used", "owed", "ending", "asides"),
+        "tenants": ("tenant", "limit", "used", "owed", "ending", "asides", "stints"),
         "tasks": ("task",),
         "nodes": ("node", "need", "terms"),
         "stakes": ("stake",),

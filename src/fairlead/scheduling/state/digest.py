@@ -15,6 +15,7 @@ JOB = (
     *("seq", "gang", "total", "waiting", "held", "over", "next", "launches", "expected"),
     *("patience", "since", "spread", "cancelled", "active", "reserved"),
 )
+STINT = ("owes", "rate", "part", "top", "measured")
 LEASE = ("leased", "leased_from", "lapses", "leased_tasks")
 TASK = ("number", "state", "machine", "attempt", "launched")
 
@@ -48,6 +49,9 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
             add(state.job["aside"][jobs])
         tenants = state.tenant[: int(header["tenants"])]
         add(np.sort(tenants["rests"][tenants["used"] == 1]))
+        listed = tenants[(tenants["used"] == 1) & (tenants["stint"] > 0)]
+        for name in STINT if len(listed) else ():  # else as an older version took it
+            add(np.sort(listed[name]))
     add(np.array(more, np.int64))
     return out.hexdigest()
 

@@ -262,6 +262,19 @@ def leases(state: State) -> Iterator[str]:
         yield f"the lease of job {j}, which holds {job['reserved'][j]} machines, ends at {ends[j]}"
 
 
+def stints(state: State) -> Iterator[str]:
+    """Who holds more than its part, or did, is in the list once; nobody else owes anything."""
+    tenant, count = state.tenant, int(state.header[0]["stints"])
+    listed = state.stints[:count].tolist()
+    places = {t: i + 1 for i, t in enumerate(listed)}
+    for t in range(int(state.header[0]["tenants"])):
+        place = int(tenant["stint"][t]) if tenant["used"][t] else 0
+        if place != places.get(t, 0):
+            yield f"tenant {t} is at place {places.get(t, 0)} of the stints, not {place}"
+        if tenant["used"][t] and not place and (tenant["owes"][t] or tenant["rate"][t]):
+            yield f"tenant {t} owes {tenant['owes'][t]}, and has no stint"
+
+
 def reservations(state: State) -> Iterator[str]:
     """Reservations and changed machines count, and a machine is reserved only for a job that is
     there, some of whose tasks are counted on there; of a pledge none are."""
@@ -269,6 +282,7 @@ def reservations(state: State) -> Iterator[str]:
     for m in np.flatnonzero(counted != are_reserved(state)).tolist():
         yield f"on machine {m} {state.machine[m]['wanted']} tasks are counted on"
     yield from leases(state)
+    yield from stints(state)
     reserved = state.machine["reserved"][: int(state.header[0]["machines"])]
     kinds = state.machine["state"][: int(state.header[0]["machines"])]
     owners = reserved[kinds != MachineState.GONE]

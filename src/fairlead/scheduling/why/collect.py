@@ -30,6 +30,7 @@ from fairlead.scheduling.state.rows import (
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.scheduling.why.never import Wanted, counts, fit_together, holders_of, lacking, never
+from fairlead.scheduling.why.rests import Resting, after_stints
 from fairlead.scheduling.why.rivals import columns, could_use, together
 from fairlead.scheduling.why.values import (
     Behind,
@@ -46,7 +47,6 @@ from fairlead.scheduling.why.values import (
     Reason,
     Reserved,
     ReservedForOthers,
-    Resting,
     Term,
     Why,
 )
@@ -208,6 +208,7 @@ class _Look:
         ranks = {kind: _rank(kind, smallest) for kind in map(type, found)}
         found.sort(key=lambda reason: ranks[type(reason)])
         found += self._own_reservation() + self._resting()
+        found += after_stints(self.state, self.ids, self.slot, self._together())
         found += self._behind() if ahead else []
         if frozenset() in smallest:
             found.append(NotLooked(int(room.sum())))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from fairlead.model import shares
 from fairlead.model.report import gang_words, limit_words, readable
 from fairlead.model.words import listing, machines, timespan, verb
+from fairlead.scheduling.why.rests import AfterStint, Resting
 
 NAMED = 3
 """How many jobs a sentence names; the others are counted."""
@@ -240,30 +241,6 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
-class Resting:
-    """Nothing is reserved or kept for the job for so many `seconds` more, as so many machines were
-    held in vain for one of its tenant's jobs (none: room below a limit): for `held` seconds, until
-    `ago` seconds ago."""
-
-    tenant: str | None
-    machines: int
-    held: Fraction
-    ago: Fraction
-    seconds: Fraction
-
-    def __str__(self) -> str:
-        whom = "it" if self.tenant is None else f"a job of tenant {self.tenant}"
-        ago = f"{timespan(float(self.ago))} ago" if self.ago else "now"
-        what = f"{machines(self.machines)} {'was' if self.machines == 1 else 'were'} reserved"
-        if not self.machines:
-            what = "room below a limit was set aside"
-        return (
-            f"{what} for {whom} for {timespan(float(self.held))} in vain, until {ago}; for"
-            f" {timespan(float(self.seconds))} more none is"
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class OneEach:
     """Machines that run a task of it already, of which it wants only one on each."""
 
@@ -307,6 +284,7 @@ Reason = (
     | ReservedForOthers
     | Reserved
     | Resting
+    | AfterStint
     | OneEach
     | Draining
     | NotLooked

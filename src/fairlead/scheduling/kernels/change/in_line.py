@@ -28,7 +28,7 @@ from fairlead.scheduling.kernels.change.reservations import can_reserve, reserve
 from fairlead.scheduling.kernels.change.takers import are_alike, find_takers
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
-from fairlead.scheduling.kernels.room.permission import at_once, within_caps
+from fairlead.scheduling.kernels.room.permission import at_once, rests, within_caps
 from fairlead.scheduling.kernels.search.levels import levels_of, turn_of
 from fairlead.scheduling.kernels.search.search import first_job
 
@@ -56,7 +56,7 @@ def _line(s: Handle, ripe: bool) -> Ints:
         job = s.job[j]
         if not job.used or not job.active or job.reserved > job.kept:
             continue
-        if not ripe or _is_ripe(s, int64(job.tenant)):
+        if not ripe or (_is_ripe(s, int64(job.tenant)) and not rests(s, j)):
             line[count] = j
             turns[count] = turn_of(s, j)
             count += 1

@@ -10,6 +10,7 @@ from fairlead.scheduling.kernels.change.counts import STOPPING, begin_to_wait, f
 from fairlead.scheduling.kernels.change.leases import end_lease, find_rest
 from fairlead.scheduling.kernels.change.limits import ease_all
 from fairlead.scheduling.kernels.change.machine_events import stop
+from fairlead.scheduling.kernels.change.stints import end_stint
 from fairlead.scheduling.kernels.change.task_lists import free_task
 from fairlead.scheduling.kernels.memory.codes import Full, TrailCode
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, Words, int64
@@ -226,6 +227,7 @@ def forget(s: Handle, j: int) -> None:
     w.free_job = j
     tenant = s.tenant[job.tenant]
     if tenant.single:
+        end_stint(s, int64(job.tenant))
         tenant.used = 0
         tenant.sibling = w.free_tenant
         w.free_tenant = job.tenant

@@ -19,6 +19,7 @@ from fairlead.scheduling.kernels.room.permission import (
     has_terms,
     is_permitted,
     may_start,
+    rests,
     within_caps,
 )
 from fairlead.scheduling.kernels.room.rooms import fits_now, when_empty
@@ -61,6 +62,8 @@ def _waits_for_another(s: Handle, j: int) -> bool:
 @inner
 def _comes_before(s: Handle, g: int, j: int) -> bool:
     """Does a gang come before a job, also if it held what is kept for it?"""
+    if rests(s, j):
+        return True  # whoever does not rest does
     if not leads(s, g, j):
         return False
     if s.job[g].kept == 0:
@@ -81,6 +84,7 @@ def _keeper(s: Handle, j: int, m: int) -> int:
             g != j
             and tasks > 1
             and not is_resting(s, g)
+            and not rests(s, g)
             and (s.job[g].kept > 0 or s.tenant[s.job[g].tenant].kept == 0)
             and is_permitted(s, g, m)
             and (best < 0 or leads(s, g, best))

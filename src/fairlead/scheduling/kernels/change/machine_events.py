@@ -21,6 +21,7 @@ from fairlead.scheduling.kernels.change.counts import (
 from fairlead.scheduling.kernels.change.grown import mark_room_grew
 from fairlead.scheduling.kernels.change.leases import remember_run
 from fairlead.scheduling.kernels.change.reservations import check_reservation
+from fairlead.scheduling.kernels.change.stints import charge
 from fairlead.scheduling.kernels.change.task_lists import free_task, queue
 from fairlead.scheduling.kernels.memory.codes import DecisionCode, TrailCode
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -41,6 +42,7 @@ STARTED, LOST, STOPPED = int(TrailCode.STARTED), int(TrailCode.LOST), int(TrailC
 @kernel
 def advance(s: Handle, now: int) -> None:
     """Time has come so far."""
+    charge(s, now)
     s.header[0].now = now
     record(s, PASSED, 0)
 

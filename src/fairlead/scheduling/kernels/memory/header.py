@@ -63,6 +63,9 @@ HEADER = np.dtype(
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
         ("asides", np.int64),  # how many tenants are in `asides`
+        ("stints", np.int64),  # how many tenants are in `stints`
+        ("rested", np.int64),  # one of them owes nothing any more since it was last decided
+        ("last", np.int64),  # gangs of those who rest are asked: nobody else may be placed
         ("gangs", np.int64),  # the first in the list of active gangs, NONE
         ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)

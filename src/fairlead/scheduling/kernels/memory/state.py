@@ -176,6 +176,7 @@ class State:
     terms: Words
     dirty: Ints
     asides: Ints
+    stints: Ints
     unset: Ints
     near: Ints
     near_room: Ints

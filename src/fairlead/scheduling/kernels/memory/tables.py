@@ -21,6 +21,10 @@ MANY = 1 << 60
 """How many tasks wait of a job without an end."""
 SHARE = 1 << 40
 """The idle tasks of a tenant are counted in units of 1 / SHARE of a share."""
+COARSE = 1 << 20
+"""And where they are multiplied by times, in units of 1 / COARSE."""
+POINTS = 1 << 10
+"""A rest is counted in microseconds / POINTS, and a weight in parts of POINTS."""
 NEVER = (1 << 63) - 1
 """A time that does not come; an expected end that nobody told."""
 GRADES = 256
@@ -68,6 +72,7 @@ JOB = np.dtype(
         ("likes", np.int8),  # prefers anything at all
         ("due", np.int8),  # lost a reservation: it is made anew at once
         ("fresh", np.int8),  # may fit somewhere: all machines are looked at
+        ("behind", np.int8),  # and it comes after all others, as its tenant rests
         ("tenant", np.int32),
         ("first_task", np.int32),  # held: launched, running, stopping
         ("queue_first", np.int32),  # tasks that wait again, in their order
@@ -177,6 +182,13 @@ TENANT = in_lines(
         ("vain_from", np.int64),  # for what was held in vain from here on
         ("vain_to", np.int64),
         ("vain_machines", np.int64),
+        # What it held above its part (`change.stints`), where it is in `stints`:
+        ("stint", np.int64),  # its place there, from 1 on; 0: it is not there
+        ("owes", np.int64),  # so long it rests yet, in microseconds / POINTS
+        ("rate", np.int64),  # so much more with each microsecond
+        ("part", np.int64),  # in units of 1 / COARSE of a share; 0: nobody else waits
+        ("top", np.int64),  # the most that it held since it owes, alike
+        ("measured", np.int64),  # when its part was found
     ]
 )
 
@@ -317,6 +329,7 @@ WORDS = (
 )
 LISTS = (
     "dirty",  # (machines,) whose room grew
+    "stints",  # (tenants,) who holds, or held, more than its part, in any order
     "asides",  # (tenants,) for which room is set aside below limits, in any order
     "unset",  # (machines,) whose room the sets do not tell yet
     "near",  # (machines,) the dirty ones where others than an owner may be placed, in order
@@ -343,7 +356,7 @@ ROWS = {
         *("dirty", "unset", "near", "near_room", "near_lacking", "fits", "scarcity", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
-    "tenant": ("limit", "used", "owed", "ending", "asides"),
+    "tenant": ("limit", "used", "owed", "ending", "asides", "stints"),
     "task": (),
     "out": (),
 }

@@ -28,10 +28,13 @@ import numpy as np
 from fairlead.compiling import inner, kernel, shared, small
 from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import COARSE, NEVER, SHARE, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, ask_for, next_within
 from fairlead.scheduling.kernels.room.rooms import fits_beside, fits_now
 from fairlead.scheduling.kernels.room.spare import has_spare, is_open, is_owned
+
+UNITS = SHARE // COARSE
+"""Of what is held that make one of a part."""
 
 
 @inner
@@ -199,6 +202,23 @@ def at_once(s: Handle, j: int) -> int:
     return job.gang if job.waiting >= job.gang else int64(1)
 
 
+@small
+def rests(s: Handle, j: int) -> bool:
+    """Is it a gang of a tenant that rests after a stint (`change.stints`), which would be above its
+    part with it? It comes after all others then."""
+    tasks = at_once(s, j)
+    if s.header[0].stints == 0 or tasks == 1:
+        return False
+    t = int64(s.job[j].tenant)
+    while t >= 0:
+        tenant = s.tenant[t]
+        then = (tenant.held + tasks * s.job[j].unit) // UNITS
+        if tenant.owes > 0 and 0 < tenant.part < then:
+            return True
+        t = int64(tenant.parent)
+    return False
+
+
 @inner
 def may_start(s: Handle, j: int) -> bool:
     """May the job start anywhere, as far as its tenants' limits and its gang say? A gang that found
@@ -209,6 +229,9 @@ def may_start(s: Handle, j: int) -> bool:
     if tasks == 1:
         return True
     job = s.job[j]
+    if s.header[0].last == 0 and rests(s, j):
+        job.behind |= job.fresh
+        return False
     if job.checked == s.header[0].decided:
         return False
     room = 0

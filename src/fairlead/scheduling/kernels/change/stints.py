@@ -1,0 +1,187 @@
+"""Stints: who held more than its part rests after it.
+
+A gang that takes all machines would else have them again whenever it ends: then its tenant holds
+nothing and comes first. So whoever starts a gang is in `stints` for as long as it holds more than
+its part while others wait, and until its average over this and its rest is down to its part: with
+each microsecond at a share it owes (share / part - 1) more, and so with less than its part it owes
+less. Where nobody else waits a microsecond at whatever share is one of rest.
+
+Its part is what it has where it and all beside it that wait hold alike, by their weights: of those
+that hold less than it did at most since it owes. Beside it are the tenants of the same parent, and
+so it is at each tenant above.
+
+Who owes rests: no room is kept or reserved for a gang with which it would be above its part, and
+such a gang comes after all others, whatever its level: it starts where nobody else can use the room
+(see docs/decisions/0345-who-held-more-rests.md).
+"""
+
+from __future__ import annotations
+
+from fairlead.compiling import inner, shared, small
+from fairlead.scheduling.kernels.change.clocks import stir
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, POINTS
+from fairlead.scheduling.kernels.room.permission import (
+    UNITS,
+    at_once,
+    is_permitted,
+    may_start,
+    rests,
+)
+from fairlead.scheduling.kernels.search.levels import leads
+
+LOOKS = 4
+"""A part is found so often at most in `reserve_after`: it goes through all tenants beside."""
+MOST = 1 << 20
+"""A rate is no more than this, a time no longer than LONG, and what is owed no more than DEBT."""
+LONG = 1 << 42
+DEBT = 1 << 61
+
+
+@inner
+def begin_stint(s: Handle, j: int) -> None:
+    """A gang of job j was started: its tenants may be above their parts by now."""
+    w = s.header[0]
+    if w.fifo or not w.filling or w.reserve_for == NEVER or w.reserve_after == NEVER:
+        return
+    t = int64(s.job[j].tenant)
+    while t >= 0:
+        tenant = s.tenant[t]
+        if tenant.stint == 0:
+            s.stints[w.stints] = t
+            w.stints += 1
+            tenant.stint = w.stints
+            tenant.owes = 0
+            tenant.rate = 0
+            tenant.top = 0
+        tenant.measured = NONE
+        t = int64(tenant.parent)
+
+
+@inner
+def end_stint(s: Handle, t: int) -> None:
+    """The tenant is in `stints` no more."""
+    w, tenant = s.header[0], s.tenant[t]
+    if tenant.stint == 0:
+        return
+    last = s.stints[w.stints - 1]
+    s.stints[tenant.stint - 1] = last
+    s.tenant[last].stint = tenant.stint
+    w.stints -= 1
+    tenant.stint = 0
+    tenant.owes = 0
+    tenant.rate = 0
+
+
+@inner
+def charge(s: Handle, now: int) -> None:
+    """Before time comes so far: what they owe by then who are in `stints`."""
+    w = s.header[0]
+    for i in range(w.stints):
+        tenant = s.tenant[s.stints[i]]
+        owed = tenant.owes
+        more = owed + min(now - w.now, int64(LONG)) * tenant.rate
+        tenant.owes = min(max(more, int64(0)), int64(DEBT))
+        if owed > 0 and tenant.owes == 0:
+            w.rested = 1
+
+
+@small
+def _weight(s: Handle, t: int) -> int:
+    """The tenant's weight as a whole number."""
+    return max(int64(s.tenant[t].weight * POINTS), int64(1))
+
+
+@inner
+def _find_part(s: Handle, t: int) -> None:
+    """The tenant's part: what it has where it and those beside it that wait hold alike."""
+    tenant = s.tenant[t]
+    weight, held = _weight(s, t), tenant.held // UNITS
+    weights = weight
+    parent = int64(tenant.parent)
+    k = int64(0) if parent < 0 else int64(s.tenant[parent].child)
+    while k >= 0 and k < s.header[0].tenants:
+        other = s.tenant[k]
+        if k != t and other.used and other.parent == parent and other.jobs + other.children > 0:
+            its, has = _weight(s, k), other.held // UNITS
+            if has * weight < tenant.top * its:
+                weights += its
+                held += has
+        k = k + 1 if parent < 0 else int64(other.sibling)
+    tenant.measured = s.header[0].now
+    tenant.part = int64(0) if weights == weight else max(held * weight // weights, int64(1))
+
+
+@inner
+def measure(s: Handle) -> None:
+    """After a decision: how fast they owe more or less who are in `stints`. Who owes nothing and
+    holds no more than its part is there no more."""
+    w = s.header[0]
+    w.last = 0
+    i = int64(0)
+    while i < w.stints:
+        t = s.stints[i]
+        tenant = s.tenant[t]
+        held = tenant.held // UNITS
+        tenant.top = max(tenant.top, held)
+        if tenant.measured < 0 or w.now - tenant.measured >= max(w.reserve_after // LOOKS, 1):
+            _find_part(s, t)
+        tenant.rate = -POINTS
+        if tenant.part > 0:
+            tenant.rate += min(held * POINTS // tenant.part, int64(MOST))
+        if tenant.owes == 0 and tenant.rate <= 0:
+            end_stint(s, t)  # another one is at its place
+        else:
+            i += 1
+
+
+@inner
+def end_rests(s: Handle) -> None:
+    """As a decision begins: machines may be reserved for those who owe nothing any more."""
+    w = s.header[0]
+    if w.rested:
+        w.rested = 0
+        stir(s)
+        w.look_at = w.now
+        w.relook = 1
+
+
+@inner
+def next_rested(s: Handle) -> int:
+    """When the first of them will owe nothing any more, as it is now; NEVER."""
+    w = s.header[0]
+    time = int64(NEVER)
+    for i in range(w.stints):
+        tenant = s.tenant[s.stints[i]]
+        if tenant.owes > 0 and tenant.rate < 0:
+            time = min(time, w.now - tenant.owes // tenant.rate)  # rounded up
+    return time
+
+
+@inner
+def _could_grow(s: Handle, g: int) -> bool:
+    """May a gang that did not fit do so now? It was not asked yet, or a machine has more room."""
+    could = s.job[g].behind == 1
+    for i in range(s.header[0].dirty):
+        could = could or is_permitted(s, g, s.dirty[i])
+    return could
+
+
+@shared
+def next_behind(s: Handle) -> int:
+    """Of the gangs of who rests, when nobody else may be placed anywhere, the first that may start
+    now; NONE."""
+    w = s.header[0]
+    best = NONE
+    if w.stints == 0:
+        return best
+    w.last = 1
+    g = int64(w.gangs)
+    while g >= 0:
+        if at_once(s, g) > 1 and rests(s, g) and _could_grow(s, g):
+            if (best < 0 or leads(s, g, best)) and may_start(s, g):
+                best = g
+            elif s.job[g].checked == w.decided:
+                s.job[g].behind = 0
+        g = int64(s.job[g].gang_next)
+    return best

@@ -1,0 +1,117 @@
+"""Stints, plainly: who held more than its part while others waited rests after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from tests.reference.online_line import held_by
+from tests.reference.online_order import SHARE, active_tenants, exact_weight
+from tests.reference.online_state import PlainJob, Stint, World, needed
+
+UNITS = 2**20
+"""What is held is counted in so many of its units here."""
+POINTS = 2**10
+"""A rest is counted in microseconds / POINTS."""
+MOST, LONG, DEBT = 2**20, 2**42, 2**61
+"""A rate, a time and what is owed are no more than this."""
+LOOKS = 4
+"""A part is found so often at most in `after`."""
+
+Whose = str | int
+
+
+def _nodes(world: World, job: PlainJob) -> list[Whose]:
+    """The job's tenant and those above it; the job itself where it has none."""
+    return [tenant.name for tenant in world.ancestors(job)] or [job.seq]
+
+
+def begin(world: World, job: PlainJob) -> None:
+    """A gang of the job was started."""
+    if world.levelled and world.filling and world.hold_for is not None:
+        for whose in _nodes(world, job):
+            world.stints.setdefault(whose, Stint()).measured = None
+
+
+def charge(world: World, time: int) -> None:
+    """What they owe when time has come so far."""
+    for stint in world.stints.values():
+        owed = stint.owes
+        more = owed + min(time - world.now, LONG) * stint.rate
+        stint.owes = min(max(more, 0), DEBT)
+        world.rested |= owed > 0 and stint.owes == 0
+
+
+def rests(world: World, job: PlainJob, scales: Mapping[int, float]) -> bool:
+    """Would a tenant that rests be above its part with the gang?"""
+    together = needed(job)
+    if together == 1 or not world.stints:
+        return False
+    more = together * round(SHARE / scales[job.seq])
+    return any(
+        stint.owes > 0 and 0 < stint.part < (held_by(world, whose, scales) + more) // UNITS
+        for whose in _nodes(world, job)
+        if (stint := world.stints.get(whose)) is not None
+    )
+
+
+def end_rests(world: World) -> None:
+    """Machines may be reserved for those who owe nothing any more."""
+    if world.rested:
+        world.rested = False
+        world.stir()
+        world.look_at = world.now
+
+
+def measure(world: World, active: Set[int], scales: Mapping[int, float]) -> None:
+    """How fast each owes more, or less, from now on."""
+    for whose, stint in list(world.stints.items()):
+        held = held_by(world, whose, scales) // UNITS
+        stint.top = max(stint.top, held)
+        step = max(world.after // LOOKS, 1)
+        if stint.measured is None or world.now - stint.measured >= step:
+            stint.part = _part(world, whose, stint.top, active, scales)
+            stint.measured = world.now
+        stint.rate = -POINTS
+        if stint.part:
+            stint.rate += min(held * POINTS // stint.part, MOST)
+        if stint.owes == 0 and stint.rate <= 0:
+            del world.stints[whose]
+
+
+def _part(
+    world: World, whose: Whose, top: int, active: Set[int], scales: Mapping[int, float]
+) -> int:
+    """What it has where it and those beside it that wait, and hold less than it did, hold alike; 0
+    where there are none."""
+    parent = world.tenants[whose].parent if isinstance(whose, str) else None
+    busy = active_tenants(world, set(active))
+    beside: list[Whose] = [t.name for t in world.tenants.values() if t.parent == parent]
+    beside = [name for name in beside if name in busy]
+    if parent is None:
+        beside += [seq for seq in active if world.jobs[seq].job.tenant is None]
+    weight, held = _weight(world, whose), held_by(world, whose, scales) // UNITS
+    others = [
+        (_weight(world, other), held_by(world, other, scales) // UNITS)
+        for other in beside
+        if other != whose
+    ]
+    less = [(its, has) for its, has in others if has * weight < top * its]
+    if not less:
+        return 0
+    weights = weight + sum(its for its, _ in less)
+    return max((held + sum(has for _, has in less)) * weight // weights, 1)
+
+
+def _weight(world: World, whose: Whose) -> int:
+    weight = float(exact_weight(world, whose)) if isinstance(whose, str) else 1.0
+    return max(int(weight * POINTS), 1)
+
+
+def next_rested(world: World) -> int | None:
+    """When the first will owe nothing any more, as it is now."""
+    times = [
+        world.now + -(-stint.owes // -stint.rate)
+        for stint in world.stints.values()
+        if stint.owes > 0 and stint.rate < 0
+    ]
+    return min(times, default=None)
