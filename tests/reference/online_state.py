@@ -113,14 +113,15 @@ class Clock:
 
 @dataclass
 class Stint:
-    """What somebody owes in microseconds / 1024, how much more with each microsecond, its part, the
-    most that it held since it owes, and when the part was found."""
+    """What somebody owes in microseconds / 1024, how much more with each microsecond, its part,
+    whether nobody beside it waits, when that was found, and whether it was decided since."""
 
     owes: int = 0
     rate: int = 0
     part: int = 0
-    top: int = 0
+    alone: bool = False
     measured: int | None = None
+    stale: bool = False
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ def rests(world: World, job: PlainJob, scales: Mapping[int, float]) -> bool:
         return False
     more = together * round(SHARE / scales[job.seq])
     return any(
-        stint.owes > 0 and 0 < stint.part < (held_by(world, whose, scales) + more) // UNITS
+        stint.owes > 0
+        and not stint.alone
+        and (held_by(world, whose, scales) + more) // UNITS > stint.part
         for whose in _nodes(world, job)
         if (stint := world.stints.get(whose)) is not None
     )
@@ -66,23 +68,21 @@ def measure(world: World, active: Set[int], scales: Mapping[int, float]) -> None
     """How fast each owes more, or less, from now on."""
     for whose, stint in list(world.stints.items()):
         held = held_by(world, whose, scales) // UNITS
-        stint.top = max(stint.top, held)
-        step = max(world.after // LOOKS, 1)
-        if stint.measured is None or world.now - stint.measured >= step:
-            stint.part = _part(world, whose, stint.top, active, scales)
-            stint.measured = world.now
+        stint.stale = True
+        if stint.measured is None or stint.alone or world.now >= _until(world, stint):
+            _find_part(world, whose, stint, active, scales)
         stint.rate = -POINTS
-        if stint.part:
-            stint.rate += min(held * POINTS // stint.part, MOST)
-        if stint.owes == 0 and stint.rate <= 0:
+        if not stint.alone:
+            stint.rate += min(held * POINTS // max(stint.part, 1), MOST)
+        if stint.owes == 0 and stint.rate <= 0 and (not stint.alone or held == 0):
             del world.stints[whose]
 
 
-def _part(
-    world: World, whose: Whose, top: int, active: Set[int], scales: Mapping[int, float]
-) -> int:
-    """What it has where it and those beside it that wait, and hold less than it did, hold alike; 0
-    where there are none."""
+def _find_part(
+    world: World, whose: Whose, stint: Stint, active: Set[int], scales: Mapping[int, float]
+) -> None:
+    """Whether anybody beside it waits; and, where it holds more than its part, what it has where it
+    and those of them who hold less hold alike."""
     parent = world.tenants[whose].parent if isinstance(whose, str) else None
     busy = active_tenants(world, set(active))
     beside: list[Whose] = [t.name for t in world.tenants.values() if t.parent == parent]
@@ -95,11 +95,11 @@ def _part(
         for other in beside
         if other != whose
     ]
-    less = [(its, has) for its, has in others if has * weight < top * its]
-    if not less:
-        return 0
-    weights = weight + sum(its for its, _ in less)
-    return max((held + sum(has for _, has in less)) * weight // weights, 1)
+    less = [(its, has) for its, has in others if has * weight < held * its]
+    if others and (stint.measured is None or held > stint.part):
+        amount, weights = held + sum(has for _, has in less), weight + sum(its for its, _ in less)
+        stint.part = max(amount * weight // weights, 1)
+    stint.alone, stint.measured, stint.stale = not others, world.now, False
 
 
 def _weight(world: World, whose: Whose) -> int:
@@ -108,10 +108,19 @@ def _weight(world: World, whose: Whose) -> int:
 
 
 def next_rested(world: World) -> int | None:
-    """When the first will owe nothing any more, as it is now."""
+    """When the first will owe nothing any more, as it is now, or its part is found again."""
     times = [
         world.now + -(-stint.owes // -stint.rate)
         for stint in world.stints.values()
         if stint.owes > 0 and stint.rate < 0
     ]
+    times += [
+        _until(world, each) for each in world.stints.values() if each.stale and not each.alone
+    ]
     return min(times, default=None)
+
+
+def _until(world: World, stint: Stint) -> int:
+    """For so long its part stays."""
+    assert stint.measured is not None
+    return stint.measured + max(world.after // LOOKS, 1)

@@ -51,6 +51,8 @@ def switched(reference: Decider, case: Case) -> Decider:
     world.due.clear()
     world.leases.clear()
     world.rests.clear()
+    world.stints.clear()
+    world.rested = False
     world.first = None
     world.look_at = 0
     world.filling = case.filling

@@ -117,7 +117,8 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
     header["lapse"] = header["rest"] = NEVER
     if header["reserve_for"] == NEVER:
         header["longest"] = 0
-    header["due"] = header["hopeless"] = header["asides"] = header["stints"] = 0
+    header["due"] = header["hopeless"] = header["asides"] = 0
+    header["stints"] = header["rested"] = 0
     header["first"] = NONE
     header["relook"] = 1
     header["look_at"] = 0  # who waits already may have waited for long enough

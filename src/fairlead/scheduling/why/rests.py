@@ -63,8 +63,9 @@ def after_stints(state: State, ids: Ids, slot: int, together: int) -> list[After
     more, t = together * int(state.job[slot]["unit"]), int(state.job[slot]["tenant"])
     while t >= 0 and together > 1:
         tenant = state.tenant[t]
-        owes, part, rate = (int(tenant[name]) for name in ("owes", "part", "rate"))
-        if owes > 0 and 0 < part < (int(tenant["held"]) + more) // UNITS:
+        owes, rate = int(tenant["owes"]), int(tenant["rate"])
+        then = (int(tenant["held"]) + more) // UNITS
+        if owes > 0 and not tenant["alone"] and then > int(tenant["part"]):
             name = None if tenant["single"] else ids.tenant_at[t].name
             pace = -rate if rate < 0 else POINTS
             found.append(AfterStint(name, rate >= 0, Fraction(owes, pace * MICRO)))

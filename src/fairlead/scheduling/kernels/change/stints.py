@@ -6,9 +6,9 @@ its part while others wait, and until its average over this and its rest is down
 each microsecond at a share it owes (share / part - 1) more, and so with less than its part it owes
 less. Where nobody else waits a microsecond at whatever share is one of rest.
 
-Its part is what it has where it and all beside it that wait hold alike, by their weights: of those
-that hold less than it did at most since it owes. Beside it are the tenants of the same parent, and
-so it is at each tenant above.
+Its part is what it has where it and those beside it that wait and hold less hold alike, by their
+weights. It is found while it holds more, and stays while it rests: nobody else is asked to tell how
+long. Beside it are the tenants of the same parent, and so it is at each tenant above.
 
 Who owes rests: no room is kept or reserved for a gang with which it would be above its part, and
 such a gang comes after all others, whatever its level: it starts where nobody else can use the room
@@ -31,7 +31,8 @@ from fairlead.scheduling.kernels.room.permission import (
 from fairlead.scheduling.kernels.search.levels import leads
 
 LOOKS = 4
-"""A part is found so often at most in `reserve_after`: it goes through all tenants beside."""
+"""A part is found so often at most in `reserve_after`, while others wait: that goes through all
+tenants beside."""
 MOST = 1 << 20
 """A rate is no more than this, a time no longer than LONG, and what is owed no more than DEBT."""
 LONG = 1 << 42
@@ -53,7 +54,8 @@ def begin_stint(s: Handle, j: int) -> None:
             tenant.stint = w.stints
             tenant.owes = 0
             tenant.rate = 0
-            tenant.top = 0
+            tenant.part = 0
+            tenant.alone = 0
         tenant.measured = NONE
         t = int64(tenant.parent)
 
@@ -87,35 +89,45 @@ def charge(s: Handle, now: int) -> None:
 
 
 @small
+def _step(s: Handle) -> int:
+    """For so long a part that was found stays."""
+    return max(s.header[0].reserve_after // LOOKS, int64(1))
+
+
+@small
 def _weight(s: Handle, t: int) -> int:
     """The tenant's weight as a whole number."""
     return max(int64(s.tenant[t].weight * POINTS), int64(1))
 
 
 @inner
-def _find_part(s: Handle, t: int) -> None:
-    """The tenant's part: what it has where it and those beside it that wait hold alike."""
-    tenant = s.tenant[t]
-    weight, held = _weight(s, t), tenant.held // UNITS
-    weights = weight
+def _find_part(s: Handle, t: int, held: int) -> None:
+    """Finds whether anybody beside the tenant waits; and its part, where it holds more."""
+    tenant, waits = s.tenant[t], False
+    weight = _weight(s, t)
+    weights, amount = weight, held
     parent = int64(tenant.parent)
     k = int64(0) if parent < 0 else int64(s.tenant[parent].child)
     while k >= 0 and k < s.header[0].tenants:
         other = s.tenant[k]
         if k != t and other.used and other.parent == parent and other.jobs + other.children > 0:
+            waits = True
             its, has = _weight(s, k), other.held // UNITS
-            if has * weight < tenant.top * its:
+            if has * weight < held * its:
                 weights += its
-                held += has
+                amount += has
         k = k + 1 if parent < 0 else int64(other.sibling)
+    if waits and (tenant.measured < 0 or held > tenant.part):
+        tenant.part = max(amount * weight // weights, int64(1))
+    tenant.alone = 0 if waits else 1
     tenant.measured = s.header[0].now
-    tenant.part = int64(0) if weights == weight else max(held * weight // weights, int64(1))
+    tenant.stale = 0
 
 
 @inner
 def measure(s: Handle) -> None:
     """After a decision: how fast they owe more or less who are in `stints`. Who owes nothing and
-    holds no more than its part is there no more."""
+    holds no more than its part, or nothing at all, is there no more."""
     w = s.header[0]
     w.last = 0
     i = int64(0)
@@ -123,13 +135,14 @@ def measure(s: Handle) -> None:
         t = s.stints[i]
         tenant = s.tenant[t]
         held = tenant.held // UNITS
-        tenant.top = max(tenant.top, held)
-        if tenant.measured < 0 or w.now - tenant.measured >= max(w.reserve_after // LOOKS, 1):
-            _find_part(s, t)
+        begin = tenant.measured < 0 or (tenant.alone and w.active > tenant.jobs)
+        tenant.stale = 1
+        if begin or w.now >= tenant.measured + _step(s):
+            _find_part(s, t, held)
         tenant.rate = -POINTS
-        if tenant.part > 0:
-            tenant.rate += min(held * POINTS // tenant.part, int64(MOST))
-        if tenant.owes == 0 and tenant.rate <= 0:
+        if not tenant.alone:
+            tenant.rate += min(held * POINTS // max(tenant.part, 1), int64(MOST))
+        if tenant.owes == 0 and tenant.rate <= 0 and (not tenant.alone or held == 0):
             end_stint(s, t)  # another one is at its place
         else:
             i += 1
@@ -148,13 +161,16 @@ def end_rests(s: Handle) -> None:
 
 @inner
 def next_rested(s: Handle) -> int:
-    """When the first of them will owe nothing any more, as it is now; NEVER."""
+    """When the first of them will owe nothing any more, as it is now, or its part is to be found
+    again; NEVER."""
     w = s.header[0]
     time = int64(NEVER)
     for i in range(w.stints):
         tenant = s.tenant[s.stints[i]]
         if tenant.owes > 0 and tenant.rate < 0:
             time = min(time, w.now - tenant.owes // tenant.rate)  # rounded up
+        if tenant.stale and not tenant.alone:
+            time = min(time, tenant.measured + _step(s))
     return time
 
 
@@ -184,4 +200,6 @@ def next_behind(s: Handle) -> int:
             elif s.job[g].checked == w.decided:
                 s.job[g].behind = 0
         g = int64(s.job[g].gang_next)
+    if best >= 0:
+        w.heap = -1  # what is left of the job may be placed as others are
     return best

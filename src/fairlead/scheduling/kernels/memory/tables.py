@@ -186,9 +186,10 @@ TENANT = in_lines(
         ("stint", np.int64),  # its place there, from 1 on; 0: it is not there
         ("owes", np.int64),  # so long it rests yet, in microseconds / POINTS
         ("rate", np.int64),  # so much more with each microsecond
-        ("part", np.int64),  # in units of 1 / COARSE of a share; 0: nobody else waits
-        ("top", np.int64),  # the most that it held since it owes, alike
-        ("measured", np.int64),  # when its part was found
+        ("part", np.int64),  # in units of 1 / COARSE of a share
+        ("alone", np.int64),  # nobody beside it waits
+        ("measured", np.int64),  # when that was found; NONE: it is to be found anew
+        ("stale", np.int64),  # it was decided since
     ]
 )
 

@@ -213,7 +213,7 @@ def rests(s: Handle, j: int) -> bool:
     while t >= 0:
         tenant = s.tenant[t]
         then = (tenant.held + tasks * s.job[j].unit) // UNITS
-        if tenant.owes > 0 and 0 < tenant.part < then:
+        if tenant.owes > 0 and not tenant.alone and then > tenant.part:
             return True
         t = int64(tenant.parent)
     return False
