@@ -297,7 +297,7 @@ class Decider:
             else:
                 pass_on(self.world, job, active_jobs(self.world, scales))
         if together > 1:
-            begin(world=self.world, job=job)
+            begin(self.world, job, machine)
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:

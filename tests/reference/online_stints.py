@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
+from fairlead.scheduling.state.terms import needed_by, satisfies
+from fairlead.scheduling.transitions import MachineState
 from tests.reference.online_line import held_by
 from tests.reference.online_order import SHARE, active_tenants, exact_weight
-from tests.reference.online_state import PlainJob, Stint, World, needed
+from tests.reference.online_state import PlainJob, PlainMachine, Stint, World, needed
 
 UNITS = 2**20
 """What is held is counted in so many of its units here."""
@@ -25,11 +27,12 @@ def _nodes(world: World, job: PlainJob) -> list[Whose]:
     return [tenant.name for tenant in world.ancestors(job)] or [job.seq]
 
 
-def begin(world: World, job: PlainJob) -> None:
-    """A gang of the job was started."""
+def begin(world: World, job: PlainJob, machine: PlainMachine) -> None:
+    """A gang of the job was started, its last task on the machine."""
     if world.levelled and world.filling and world.hold_for is not None:
         for whose in _nodes(world, job):
-            world.stints.setdefault(whose, Stint()).measured = None
+            stint = world.stints.setdefault(whose, Stint())
+            stint.measured, stint.took = None, machine.seq
 
 
 def charge(world: World, time: int) -> None:
@@ -69,11 +72,11 @@ def measure(world: World, active: Set[int], scales: Mapping[int, float]) -> None
     for whose, stint in list(world.stints.items()):
         held = held_by(world, whose, scales) // UNITS
         stint.stale = True
-        if stint.measured is None or stint.alone or world.now >= _until(world, stint):
+        if stint.measured is None or world.now >= _until(world, stint):
             _find_part(world, whose, stint, active, scales)
         stint.rate = -POINTS
         if not stint.alone:
-            stint.rate += min(held * POINTS // max(stint.part, 1), MOST)
+            stint.rate += min(held * POINTS // stint.part, MOST)
         if stint.owes == 0 and stint.rate <= 0 and (not stint.alone or held == 0):
             del world.stints[whose]
 
@@ -81,25 +84,37 @@ def measure(world: World, active: Set[int], scales: Mapping[int, float]) -> None
 def _find_part(
     world: World, whose: Whose, stint: Stint, active: Set[int], scales: Mapping[int, float]
 ) -> None:
-    """Whether anybody beside it waits; and, where it holds more than its part, what it has where it
-    and those of them who hold less hold alike."""
+    """What it has where it and those beside it that wait and could use what it took hold alike."""
     parent = world.tenants[whose].parent if isinstance(whose, str) else None
     busy = active_tenants(world, set(active))
     beside: list[Whose] = [t.name for t in world.tenants.values() if t.parent == parent]
     beside = [name for name in beside if name in busy]
     if parent is None:
         beside += [seq for seq in active if world.jobs[seq].job.tenant is None]
-    weight, held = _weight(world, whose), held_by(world, whose, scales) // UNITS
+    machine = world.machines[stint.took]
     others = [
-        (_weight(world, other), held_by(world, other, scales) // UNITS)
-        for other in beside
-        if other != whose
+        other for other in beside if other != whose and _could_use(world, other, machine, active)
     ]
-    less = [(its, has) for its, has in others if has * weight < held * its]
-    if others and (stint.measured is None or held > stint.part):
-        amount, weights = held + sum(has for _, has in less), weight + sum(its for its, _ in less)
-        stint.part = max(amount * weight // weights, 1)
+    weight = _weight(world, whose)
+    weights = weight + sum(_weight(world, other) for other in others)
+    held = sum(held_by(world, each, scales) // UNITS for each in (whose, *others))
+    stint.part = max(held * weight // weights, 1)
     stint.alone, stint.measured, stint.stale = not others, world.now, False
+
+
+def _could_use(world: World, whose: Whose, machine: PlainMachine, active: Set[int]) -> bool:
+    """Could a job of it use the machine, by the least that all its jobs that wait ask for?"""
+    if machine.state is not MachineState.UP:
+        return True
+    names = [job for job in world.jobs if job.seq in active and whose in _nodes(world, job)]
+    terms = [
+        {*needed_by(job.job)}
+        | ({*job.job.prefer.requirements} if world.now < job.since + job.patience else set())
+        for job in names
+    ]
+    least = [min(amounts) for amounts in zip(*(job.demand for job in names), strict=True)]
+    fits = all(d <= there for d, there in zip(least, machine.capacity, strict=True))
+    return fits and all(satisfies(machine.machine, term) for term in set.intersection(*terms))
 
 
 def _weight(world: World, whose: Whose) -> int:
@@ -114,9 +129,7 @@ def next_rested(world: World) -> int | None:
         for stint in world.stints.values()
         if stint.owes > 0 and stint.rate < 0
     ]
-    times += [
-        _until(world, each) for each in world.stints.values() if each.stale and not each.alone
-    ]
+    times += [_until(world, each) for each in world.stints.values() if each.stale]
     return min(times, default=None)
 
 

@@ -39,14 +39,14 @@ HOUR = 60 * MINUTE
 CPUS = 8
 SMALL = ("b", "c", "d")
 LIVES = 12
-FIELDS = ("stint", "owes", "rate", "part", "alone", "measured", "stale")
+FIELDS = ("stint", "owes", "rate", "part", "alone", "took", "measured", "stale")
 FOUND_OUT: dict[str, tuple[int, Callable[..., object] | None]] = {
     "charge": (2, None),
     "rests": (2, lambda *_: False),
     "end_rests": (2, None),
     "next_rested": (1, None),
     "_find_part": (1, None),
-    "_weight": (3, lambda *_: 1024),
+    "_weight": (4, lambda *_: 1024),
 }
 """Seeds of lives that need these of the reference, and what stands for them."""
 
@@ -157,8 +157,9 @@ def after_a_stint(*more: Event, ends: bool = True) -> Core:
     core = Core([Unit("cpu")], checked=True)
     for event in begun(4):
         core.apply(event)
-    core.handle(JobSubmitted(STARTED, gang("a", "first", 4, 4)))
-    for event in (JobSubmitted(STARTED, single("b")), *more):
+    for event in (gang("a", "first", 4, 4), single("b")):
+        core.apply(JobSubmitted(STARTED, event))
+    for event in more:
         core.apply(event)
     core.decide()
     core.apply(JobSubmitted(STARTED + LONG, gang("a", "second", 4, 4)))

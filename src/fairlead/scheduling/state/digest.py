@@ -15,7 +15,7 @@ JOB = (
     *("seq", "gang", "total", "waiting", "held", "over", "next", "launches", "expected"),
     *("patience", "since", "spread", "cancelled", "active", "reserved"),
 )
-STINT = ("owes", "rate", "part", "alone", "measured", "stale")
+STINT = ("owes", "rate", "part", "alone", "took", "measured", "stale")
 LEASE = ("leased", "leased_from", "lapses", "leased_tasks")
 TASK = ("number", "state", "machine", "attempt", "launched")
 

@@ -6,9 +6,9 @@ its part while others wait, and until its average over this and its rest is down
 each microsecond at a share it owes (share / part - 1) more, and so with less than its part it owes
 less. Where nobody else waits a microsecond at whatever share is one of rest.
 
-Its part is what it has where it and those beside it that wait and hold less hold alike, by their
-weights. It is found while it holds more, and stays while it rests: nobody else is asked to tell how
-long. Beside it are the tenants of the same parent, and so it is at each tenant above.
+Its part is what it has where it and those beside it that wait hold alike, by their weights, if they
+could use a machine that its last gang took. Beside it are the tenants of the same parent, and so it
+is at each tenant above.
 
 Who owes rests: no room is kept or reserved for a gang with which it would be above its part, and
 such a gang comes after all others, whatever its level: it starts where nobody else can use the room
@@ -24,15 +24,16 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, POINTS
 from fairlead.scheduling.kernels.room.permission import (
     UNITS,
     at_once,
+    has_terms,
     is_permitted,
     may_start,
     rests,
 )
+from fairlead.scheduling.kernels.room.places import UP
 from fairlead.scheduling.kernels.search.levels import leads
 
 LOOKS = 4
-"""A part is found so often at most in `reserve_after`, while others wait: that goes through all
-tenants beside."""
+"""A part is found so often at most in `reserve_after`: that goes through all tenants beside."""
 MOST = 1 << 20
 """A rate is no more than this, a time no longer than LONG, and what is owed no more than DEBT."""
 LONG = 1 << 42
@@ -40,8 +41,9 @@ DEBT = 1 << 61
 
 
 @inner
-def begin_stint(s: Handle, j: int) -> None:
-    """A gang of job j was started: its tenants may be above their parts by now."""
+def begin_stint(s: Handle, j: int, m: int) -> None:
+    """A gang of job j was started, one of its tasks on machine m: its tenants may be above their
+    parts by now."""
     w = s.header[0]
     if w.fifo or not w.filling or w.reserve_for == NEVER or w.reserve_after == NEVER:
         return
@@ -54,9 +56,8 @@ def begin_stint(s: Handle, j: int) -> None:
             tenant.stint = w.stints
             tenant.owes = 0
             tenant.rate = 0
-            tenant.part = 0
-            tenant.alone = 0
         tenant.measured = NONE
+        tenant.took = m
         t = int64(tenant.parent)
 
 
@@ -90,7 +91,7 @@ def charge(s: Handle, now: int) -> None:
 
 @small
 def _step(s: Handle) -> int:
-    """For so long a part that was found stays."""
+    """For so long a part stays as it was found."""
     return max(s.header[0].reserve_after // LOOKS, int64(1))
 
 
@@ -101,25 +102,38 @@ def _weight(s: Handle, t: int) -> int:
 
 
 @inner
-def _find_part(s: Handle, t: int, held: int) -> None:
-    """Finds whether anybody beside the tenant waits; and its part, where it holds more."""
-    tenant, waits = s.tenant[t], False
+def _could_use(s: Handle, t: int, m: int) -> bool:
+    """Could a job of an active tenant use the machine, as far as what all below it ask for says?
+    Of a machine that takes no tasks any more nobody knows."""
+    leaf, fits = int64(s.tenant[t].leaf), True
+    for r in range(s.need.shape[1]):
+        fits &= s.need[leaf, r] <= s.capacity[m, r]
+    return s.machine[m].state != UP or (fits and has_terms(s, s.terms, leaf, m))
+
+
+@inner
+def _find_part(s: Handle, t: int) -> None:
+    """Finds the tenant's part: what it has where it and those beside it that wait, and could use
+    what its last gang took, hold alike; and whether there are any."""
+    tenant = s.tenant[t]
     weight = _weight(s, t)
-    weights, amount = weight, held
+    weights, held = weight, tenant.held // UNITS
     parent = int64(tenant.parent)
     k = int64(0) if parent < 0 else int64(s.tenant[parent].child)
     while k >= 0 and k < s.header[0].tenants:
         other = s.tenant[k]
-        if k != t and other.used and other.parent == parent and other.jobs + other.children > 0:
-            waits = True
-            its, has = _weight(s, k), other.held // UNITS
-            if has * weight < held * its:
-                weights += its
-                amount += has
+        if (
+            k != t
+            and other.used
+            and other.parent == parent
+            and other.jobs + other.children > 0
+            and _could_use(s, k, tenant.took)
+        ):
+            weights += _weight(s, k)
+            held += other.held // UNITS
         k = k + 1 if parent < 0 else int64(other.sibling)
-    if waits and (tenant.measured < 0 or held > tenant.part):
-        tenant.part = max(amount * weight // weights, int64(1))
-    tenant.alone = 0 if waits else 1
+    tenant.part = max(held * weight // weights, int64(1))
+    tenant.alone = 1 if weights == weight else 0
     tenant.measured = s.header[0].now
     tenant.stale = 0
 
@@ -135,13 +149,12 @@ def measure(s: Handle) -> None:
         t = s.stints[i]
         tenant = s.tenant[t]
         held = tenant.held // UNITS
-        begin = tenant.measured < 0 or (tenant.alone and w.active > tenant.jobs)
         tenant.stale = 1
-        if begin or w.now >= tenant.measured + _step(s):
-            _find_part(s, t, held)
+        if tenant.measured < 0 or w.now >= tenant.measured + _step(s):
+            _find_part(s, t)
         tenant.rate = -POINTS
         if not tenant.alone:
-            tenant.rate += min(held * POINTS // max(tenant.part, 1), int64(MOST))
+            tenant.rate += min(held * POINTS // tenant.part, int64(MOST))
         if tenant.owes == 0 and tenant.rate <= 0 and (not tenant.alone or held == 0):
             end_stint(s, t)  # another one is at its place
         else:
@@ -169,7 +182,7 @@ def next_rested(s: Handle) -> int:
         tenant = s.tenant[s.stints[i]]
         if tenant.owes > 0 and tenant.rate < 0:
             time = min(time, w.now - tenant.owes // tenant.rate)  # rounded up
-        if tenant.stale and not tenant.alone:
+        if tenant.stale:
             time = min(time, tenant.measured + _step(s))
     return time
 
