@@ -239,12 +239,20 @@ def test_a_gang_that_is_stopped_counts_for_as_long_as_it_ran() -> None:
 
 
 def test_it_starts_at_once_where_nobody_else_can_use_the_room() -> None:
-    # Of the others one task waits, and has room now.
-    elsewhere = JobSubmitted(STARTED, single("c", machines=["m0"], tasks=2))
-    core = after_a_stint(JobCancelled(STARTED, "b"), elsewhere)
-    assert owed(core) > 0
+    # Of the others a task waits that runs on one machine only.
+    one = JobSubmitted(STARTED, single("c", machines=["m3"], tasks=2))
+    core = after_a_stint(JobCancelled(STARTED, "b"), one)
+    assert owed(core) == LONG
     core.handle(JobSubmitted(STARTED + LONG, gang("a", "small", 3, 3)))
     assert (running(core, "c"), running(core, "small"), running(core, "second")) == (1, 3, 0)
+
+
+def test_who_could_not_use_what_it_took_does_not_make_it_rest() -> None:
+    told = [MachineJoined(STARTED, Machine("other", {"cpu": 1}, {"zone": "b"}))]
+    waits = JobSubmitted(STARTED, single("c", where="zone = b"))
+    core = after_a_stint(*told, JobCancelled(STARTED, "b"), waits)
+    assert owed(core) == 0
+    assert running(core, "second") == 4
 
 
 def test_a_gang_within_its_part_starts_as_if_nobody_rested() -> None:
