@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -51,8 +52,8 @@ FOUND_OUT: dict[str, tuple[int, Callable[..., object] | None]] = {
 """Seeds of lives that need these of the reference, and what stands for them."""
 
 
-def single(tenant: str, name: str = "", **more: object) -> Job:
-    return Job(name or tenant, {"cpu": 1}, tenant=tenant, **more)
+def single(tenant: str, name: str = "") -> Job:
+    return Job(name or tenant, {"cpu": 1}, tenant=tenant)
 
 
 def gang(tenant: str, name: str = "", size: int = CPUS, tasks: int | None = None) -> Job:
@@ -157,8 +158,8 @@ def after_a_stint(*more: Event, ends: bool = True) -> Core:
     core = Core([Unit("cpu")], checked=True)
     for event in begun(4):
         core.apply(event)
-    for event in (gang("a", "first", 4, 4), single("b")):
-        core.apply(JobSubmitted(STARTED, event))
+    core.apply(JobSubmitted(STARTED, gang("a", "first", 4, 4)))
+    core.apply(JobSubmitted(STARTED, single("b")))
     for event in more:
         core.apply(event)
     core.decide()
@@ -240,7 +241,7 @@ def test_a_gang_that_is_stopped_counts_for_as_long_as_it_ran() -> None:
 
 def test_it_starts_at_once_where_nobody_else_can_use_the_room() -> None:
     # Of the others a task waits that runs on one machine only.
-    one = JobSubmitted(STARTED, single("c", machines=["m3"], tasks=2))
+    one = JobSubmitted(STARTED, replace(single("c"), machines=("m3",), tasks=Fraction(2)))
     core = after_a_stint(JobCancelled(STARTED, "b"), one)
     assert owed(core) == LONG
     core.handle(JobSubmitted(STARTED + LONG, gang("a", "small", 3, 3)))
@@ -249,7 +250,7 @@ def test_it_starts_at_once_where_nobody_else_can_use_the_room() -> None:
 
 def test_who_could_not_use_what_it_took_does_not_make_it_rest() -> None:
     told = [MachineJoined(STARTED, Machine("other", {"cpu": 1}, {"zone": "b"}))]
-    waits = JobSubmitted(STARTED, single("c", where="zone = b"))
+    waits = JobSubmitted(STARTED, Job("c", {"cpu": 1}, tenant="c", where="zone = b"))
     core = after_a_stint(*told, JobCancelled(STARTED, "b"), waits)
     assert owed(core) == 0
     assert running(core, "second") == 4

@@ -24,6 +24,7 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, POINTS
 from fairlead.scheduling.kernels.room.permission import (
     UNITS,
     at_once,
+    has_room,
     has_terms,
     is_permitted,
     may_start,
@@ -189,10 +190,12 @@ def next_rested(s: Handle) -> int:
 
 @inner
 def _could_grow(s: Handle, g: int) -> bool:
-    """May a gang that did not fit do so now? It was not asked yet, or a machine has more room."""
+    """May a gang that did not fit do so now? It was not asked yet, or a machine has more room. Of
+    thousands that wait hardly any has: so room is asked first."""
     could = s.job[g].behind == 1
     for i in range(s.header[0].dirty):
-        could = could or is_permitted(s, g, s.dirty[i])
+        m = s.dirty[i]
+        could = could or (has_room(s, s.demand, g, m) and is_permitted(s, g, m))
     return could
 
 
@@ -207,7 +210,7 @@ def next_behind(s: Handle) -> int:
     w.last = 1
     g = int64(w.gangs)
     while g >= 0:
-        if at_once(s, g) > 1 and rests(s, g) and _could_grow(s, g):
+        if _could_grow(s, g) and at_once(s, g) > 1 and rests(s, g):
             if (best < 0 or leads(s, g, best)) and may_start(s, g):
                 best = g
             elif s.job[g].checked == w.decided:
