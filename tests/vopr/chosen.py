@@ -55,7 +55,7 @@ CAUGHT_BY = {
     "limits-forgotten-at-restart": 1,
     "lost-is-failed": 0,
     "lost-requeue": 0,
-    "name-means-the-oldest": 5,
+    "name-means-the-oldest": 7,
     "names-forgotten-at-restart": 12,
     "new-attempt-after-reconcile": 1,
     "no-reconcile": 1,
