@@ -98,6 +98,17 @@ def test_a_service_is_planned_without_what_it_runs_with(directory: Path) -> None
     }
 
 
+@pytest.mark.parametrize("more", ["", " --detach"])
+def test_a_cluster_file_of_a_service_is_refused_before_anything_heavy(
+    more: str, directory: Path
+) -> None:
+    (directory / "odd.yaml").write_text("machines: [{name: a, capacity: {cpu: x}}]\n")
+    for file in ("odd.yaml", "cluster.yaml", "nowhere.yaml"):  # wrong, with jobs, not there
+        line = f"serve --cluster {file} --state none{more}"
+        code = f"from fairlead.cli.main import main\nassert main({line.split()!r}) == 2"
+        assert tops(imported(code, into=directory)) <= {"fairlead", "yaml"}
+
+
 def test_checking_a_proof_never_meets_what_made_it(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.cli.serving.plan import plan_of
 
     plan = plan_of(args)
+    with plan.configured.placing():
+        _ = plan.described  # what is wrong there is said before anything is imported or started
     if args.detach:
         return detach(plan, words_of(args))
     with ExitStack() as starting:

@@ -8,10 +8,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import complain, note_read, texts_of
+from fairlead.cli.common.inputs import complain, note_read
 from fairlead.cli.common.people import unknown_users
 from fairlead.cli.serving.anew import NewJournal
-from fairlead.cli.serving.config import SETTING, refuse_standard_input
 from fairlead.cli.serving.counting import check_counted
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
@@ -259,32 +258,12 @@ class ServiceMaker:
 
 
 def cluster_of(plan: Plan) -> Cluster | None:
-    """The machines and tenants of the cluster file. Raises InputError."""
-    from fairlead.model.reading import read, read_parts
-
-    if plan.cluster is None:
+    """The machines and tenants of the cluster file, with a word on what was odd in it. Raises
+    InputError."""
+    described = plan.described
+    if described is None:
         return None
-    refuse_standard_input(plan.cluster, "machines")
-    try:
-        given, kind = texts_of([plan.cluster]), ENGINES[plan.engine]
-    except InputError as error:
-        if plan.cluster != plan.configured.options.get("cluster"):
-            raise
-        # Whoever named it there is told where.
-        about = (SETTING, "cluster")
-        raise InputError(replace(each, about=about) for each in error.mistakes) from error
-    cluster, jobs = read_parts(given) if kind.machines_from else read(given)
-    if jobs:
-        raise InputError(
-            f"{plan.cluster} describes jobs, too: the service would not run them",
-            "put them into a file of their own and submit that",
-        )
-    if kind.machines_from and cluster.machines:
-        raise InputError(
-            f"{plan.cluster} describes machines, and with --engine {kind.name} they come from"
-            f" {kind.machines_from}",
-            "leave them out",
-        )
+    cluster, given = described
     note_read(cluster, given)
     if cluster.machines:
         check_counted(cluster, _with_devices(plan.configured.settings, cluster), given)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.serving.config import SETTING, Configured, read_config
 from fairlead.cli.serving.values import LISTEN, journal, listening
@@ -14,6 +16,9 @@ from fairlead.client.places import check_url, state_folder
 from fairlead.engines.registry import ENGINES, ORDER, PLACE
 from fairlead.model.errors import InputError
 from fairlead.service.journal.places import POSTGRES
+
+if TYPE_CHECKING:
+    from fairlead.model.machine import Cluster
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,18 @@ class Plan:
     def shared(self) -> bool:
         """Whether services on several machines reach the journal, which is in a database."""
         return self.journal is not None and self.journal.startswith(POSTGRES)
+
+    @cached_property
+    def described(self) -> tuple[Cluster, Sequence[tuple[str, str]]] | None:
+        """What the cluster file holds, and its text, read when it is first asked for. Raises
+        InputError."""
+        if self.cluster is None:
+            return None
+        from fairlead.cli.serving.cluster_file import read_cluster_file
+
+        named = self.configured.options.get("cluster")
+        kind = ENGINES[self.engine]
+        return read_cluster_file(self.cluster, kind, configured=self.cluster == named)
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
