@@ -48,8 +48,7 @@ def state_of(spec: str, seconds: int, policy: str, placement: str, seed: int) ->
     """The core's state after so many seconds of a generated workload."""
     workload = generate(spec, seed)
     driver = Driver(workload, policy, placement, seed, (), Options(until=seconds * 1_000_000))
-    with progress(workload.tasks, "task", wanted=False) as bar:
-        driver.go(bar)
+    driver.go(Pace(Silent(), spec, remark))
     return driver.core.state
 
 

@@ -426,3 +426,19 @@ def test_a_log_of_which_no_job_is_left_says_why(
         f"error: {cluster} {log}: no job of it is left (left out: 1 line of a job that did not"
         " complete (jobs=completed)); choose other jobs: `fairlead trace info` lists the options\n"
     )
+
+
+def test_evictions_that_no_task_lives_through_are_told_while_the_run_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, jobs = tmp_path / "cluster.yaml", tmp_path / "jobs.csv"
+    cluster.write_text("machines: [{name: a, capacity: {cpu: 1}}]\n", encoding="utf-8")
+    jobs.write_text("name,submit,duration,cpu\none,0,600,1\n", encoding="utf-8")
+    words = [str(cluster), str(jobs), "--until", "2h", "--json", "--evictions"]
+    told = []
+    for time in ("1s", "30m"):
+        assert main(["simulate", *words, time]) == Exit.OK
+        told.append(capsys.readouterr().err)
+    assert told[0].startswith("tsf, seed 0: 1,000 tasks were evicted, or lost their machine, since")
+    assert told[0].count("since one ended last") == 1
+    assert told[1] == ""

@@ -16,7 +16,7 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.simulation.engine.changes import Change, Changes, Kind
 from fairlead.simulation.engine.feed import Chunk, Durations, chunks
 from fairlead.simulation.engine.options import Options
-from fairlead.simulation.engine.progress import Bar
+from fairlead.simulation.engine.pace import Pace
 from fairlead.simulation.engine.workload_core import WorkloadCore
 from fairlead.simulation.kernels.heap import longer
 from fairlead.simulation.kernels.loop import (
@@ -108,12 +108,11 @@ class Driver:
     def digest(self) -> str:
         return self.core.digest()
 
-    def go(self, bar: Bar) -> None:
+    def go(self, pace: Pace) -> None:
         """Runs until nothing is left to do."""
         clock = self.clock[0]
         self._feed()
         self._sampling.start(int(self._chunk.rows["submit"][0]) if clock["jobs"] else 0)
-        shown = 0
         while True:
             clock["stop"] = self._stop()
             clock["may_help"] = self._changes.may_help()
@@ -139,8 +138,7 @@ class Driver:
                 self._decide()
             elif (why == Why.STOP and not self._timers()) or why == Why.DONE:
                 break
-            bar.update(int(clock["finished"]) - shown)
-            shown = int(clock["finished"])
+            pace.look(clock)
         self._leave_unfinished()
         self._tell()
         if self._options.check:

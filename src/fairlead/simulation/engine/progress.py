@@ -30,6 +30,14 @@ class Silent:
         """Nothing to show."""
 
 
+def remark(sentence: str) -> None:
+    """What whoever waits is to know now, on a line of its own above a bar that there may be, also
+    of another process."""
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{clear}{sentence}\n")
+    sys.stderr.flush()
+
+
 class Lines:
     """A line on stderr now and then, none where all is done soon."""
 

@@ -8,7 +8,9 @@ from time import perf_counter
 from fairlead.compiling import report_compiling, time_compiling
 from fairlead.simulation.engine.driver import Driver
 from fairlead.simulation.engine.options import Options
+from fairlead.simulation.engine.pace import Pace
 from fairlead.simulation.engine.progress import progress as shown
+from fairlead.simulation.engine.progress import remark
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import RunInfo, Sink, telling
@@ -48,7 +50,7 @@ def simulate(
         driver = Driver(workload, policy, placement, seed, asked, options or Options())
         info = RunInfo(workload, driver.policy, driver.placement, seed, driver.job_name)
         with telling(asked, info), shown(workload.tasks, "task", wanted=progress) as bar:
-            driver.go(bar)
+            driver.go(Pace(bar, f"{driver.policy}, seed {seed}", remark))
         seconds = perf_counter() - begun - compiling()
     distance = next((sink for sink in asked if isinstance(sink, Distances)), None)
     rmse, shortfall = (None, None) if distance is None else distance.figures()
