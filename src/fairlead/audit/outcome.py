@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -33,15 +33,23 @@ SHOWN = 2e-11
 """An answer shows 12 digits: so close, relative, are the numbers behind it to what is shown."""
 
 
+def _always(_tried: int, _most: int) -> bool:
+    """Nobody wants a search to end before it is over."""
+    return True
+
+
 @dataclass(frozen=True)
 class Options:
     """The length of a search: at most so many changes are tried for each property that tries
     changes, drawn with the seed where there are more to choose from. Of the smallest lies
-    `smallest` are tried beside them, or as many as the size of the input allows."""
+    `smallest` are tried beside them, or as many as the size of the input allows. `go_on` hears
+    before each change how many were tried of at most so many, and says whether to try more: what
+    was found by then is the answer."""
 
     trials: int = 20
     seed: int = 1
     smallest: int | None = None
+    go_on: Callable[[int, int], bool] = field(default=_always, compare=False)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
+from fairlead.cli.common.halting import Halting
 from fairlead.cli.main import Exit, main
 from tests.cli.commands.test_allocate import run, schema
 from tests.transcripts import EXAMPLES
@@ -243,3 +245,42 @@ jobs:
         out = run(capsys, *words)
         assert " goes from the share" in out
         assert (said in out) is told
+
+
+@pytest.mark.parametrize("stop_at", [0, 7])
+def test_ctrl_c_ends_a_search_with_what_it_found(
+    stop_at: int, figure_3: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on = 0, Halting.go_on
+
+    def interrupted(self: Halting, tried: int, most: int) -> bool:
+        nonlocal asked
+        if asked == stop_at:
+            signal.raise_signal(signal.SIGINT)
+        asked += 1
+        return go_on(self, tried, most)
+
+    monkeypatch.setattr(Halting, "go_on", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    words = ["--policy", "tsf,cdrf", "--property", "envy-freeness,population-monotonicity"]
+    words += ["--property", "strategy-proofness"]
+    assert main(["audit", figure_3, *words, "--trials", "1000000", "--json"]) == Exit.INTERRUPTED
+    assert signal.getsignal(signal.SIGINT) is before
+    printed = capsys.readouterr()
+    findings = json.loads(printed.out)["results"]
+    assert [each["policy"] for each in findings] == ["tsf"] * len(findings)
+    assert len(findings) < 3
+    last = findings[-1]
+    assert last["verdict"] == "not-found"
+    assert last["trials"] <= stop_at
+    first, second = printed.err.splitlines()
+    assert first.startswith("ending with what was found so far")
+    assert second.startswith("interrupted: this is what was found by then")
+
+
+def test_more_changes_than_anybody_waits_for_are_refused(
+    figure_3: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in ("--trials", "--shrink"):
+        said = refused(capsys, figure_3, option, "100000000000000000000")
+        assert said == f"error: {option} 100000000000000000000 is too much; write at most 1000000\n"

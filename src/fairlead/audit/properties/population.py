@@ -21,7 +21,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
     if len(tenants) < 2:
         return not_applicable(NAME, outcome, "there is nobody else")
     leaving = sample(tenants, options.trials, options.seed)
-    done = try_changes(outcome, [Left(tenant) for tenant in leaving], _when)
+    done = try_changes(outcome, [Left(tenant) for tenant in leaving], _when, options.go_on)
     whole = done.trials == len(tenants)
     counts = (("tenants", len(tenants)), ("left", done.trials), ("violations", len(done.found)))
     seed = None if whole else options.seed

@@ -20,9 +20,10 @@ def check(outcome: Outcome, options: Options) -> Finding:
     """Whether anybody falls when there is one more machine like one that there is, or when one of
     the machines gets twice as much of a resource."""
     changes = list(_more(outcome.input))
-    done = try_changes(outcome, sample(changes, options.trials, options.seed), _when)
+    some = sample(changes, options.trials, options.seed)
+    done = try_changes(outcome, some, _when, options.go_on)
     seed = None if len(changes) <= options.trials else options.seed
-    note = "" if seed is None else f"{done.trials} of {len(changes)} ways to add were tried"
+    note = "" if seed is None and done.all else f"{done.trials} of {len(changes)} ways to add were tried"
     counts = (("changes", done.trials), ("violations", len(done.found)))
     if done.found:
         return violated(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -86,9 +86,12 @@ class _Gain:
 
 @dataclass
 class _Search:
-    """The lies that were tried so far, and the best of them."""
+    """The lies that were tried so far, and the best of them. `go_on`: as of the options; `over`:
+    it said no."""
 
     outcome: Outcome
+    go_on: Callable[[int, int], bool]
+    over: bool = False
     trials: int = 0
     best: float = -np.inf
     found: list[Violation] = field(default_factory=list)
@@ -99,9 +102,9 @@ class _Search:
     def tell_all(self, scene: Scene, lies: Iterable[Claimed], most: int) -> None:
         """Tells the lies one after the other, but for those that were told already or are of no
         use, until so many more were told."""
-        most += self.trials
+        begun, most = self.trials, most + self.trials
         for change, claim in lies:
-            if self.trials >= most:
+            if self.trials >= most or self.ends(self.trials - begun, most - begun):
                 break
             if not self.outcome.whole and isinstance(change, Lie):
                 machines = scene.given.cluster.machines
@@ -113,6 +116,11 @@ class _Search:
             sure = self.tell(change, change.liars)
             if sure is not None and sure >= self.best and claim is not None:
                 self.nearest = claim
+
+    def ends(self, tried: int, most: int) -> bool:
+        """Whether nobody wants more of it, where so many were tried of at most so many."""
+        self.over = self.over or not self.go_on(tried, most)
+        return self.over
 
     def tell(self, change: Change, who: tuple[str, ...]) -> float | None:
         """Tells the lie: by how much it pays those who tell it, at least; None where it cannot
@@ -149,16 +157,17 @@ def check(outcome: Outcome, options: Options) -> Finding:
     scene = scene_of(outcome)
     if not scene.liars:
         return not_applicable(NAME, outcome, "no tenant has just one job that runs")
-    search = _Search(outcome)
+    search = _Search(outcome, options.go_on)
     draw = np.random.Generator(np.random.PCG64(options.seed))
     liars = sample(scene.liars, MOST_LIARS, options.seed)
     # A search that tries many inputs asks for none of them, and they take a while to make.
     smallest = ([], []) if options.smallest == 0 else least(scene, liars)
     room = room_for(scene, options.trials) if options.smallest is None else options.smallest
     search.tell_all(scene, choose(smallest, room, options.seed), room)
+    room = search.trials if search.over else room
     small = _Smallest(search.trials, sum(map(len, smallest)), room)
     search.tell_all(scene, _lies(scene, liars, options, draw, search), options.trials)
-    apart, count = _apart(scene, liars, outcome, max(2, options.trials // 4))
+    apart, count = _apart(scene, liars, search, max(2, options.trials // 4))
     counts = (
         ("liars", len(liars)),
         ("smallest lies", small.there),
@@ -228,7 +237,7 @@ def _of_no_use(lie: Lie, scene: Scene) -> bool:
 
 
 def _apart(
-    scene: Scene, liars: list[Liar], outcome: Outcome, most: int
+    scene: Scene, liars: list[Liar], before: _Search, most: int
 ) -> tuple[tuple[Witness, ...], int]:
     """Lies that pay under most policies: the best way found to come as two, and the best machine
     that is not one's own; and how many ways were tried."""
@@ -236,10 +245,13 @@ def _apart(
         [(change, liar.tenant) for liar in liars for change in splits(scene, liar)],
         [(lie, liar.tenant) for liar in liars for lie in larger_pools(scene, liar)],
     ]
-    witnesses, trials = [], 0
+    witnesses, trials, outcome = [], 0, before.outcome
     for ways in kinds:
-        search = _Search(outcome)
-        for change, tenant in ways[-most:] if len(ways) > most else ways:
+        search = _Search(outcome, before.go_on, before.over)
+        some = ways[-most:] if len(ways) > most else ways
+        for number, (change, tenant) in enumerate(some):
+            if search.ends(number, len(some)):
+                break
             search.tell(change, (tenant,))
         trials += search.trials
         if search.found:

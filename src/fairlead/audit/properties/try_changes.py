@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -21,18 +21,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Tried:
-    """The number of changes that could be made, and each violation."""
+    """The number of changes that could be made, and each violation. `all`: no change was left out,
+    as somebody wanted no more."""
 
     trials: int
     found: tuple[Hurt, ...]
+    all: bool
 
 
-def try_changes(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Tried:
+def try_changes(
+    outcome: Outcome,
+    changes: Sequence[Change],
+    compare: Compare,
+    go_on: Callable[[int, int], bool],
+) -> Tried:
     """Makes each change, solves again, and compares what each tenant has. A change that cannot be
-    made, or whose result the policy refuses, is no trial."""
-    trials, found = 0, []
+    made, or whose result the policy refuses, is no trial. `go_on`: as of the options."""
+    trials = 0
+    found: list[Hurt] = []
     tenants = list(dict.fromkeys(job.tenant for job in outcome.allocation.jobs))
-    for change in changes:
+    for number, change in enumerate(changes):
+        if not go_on(number, len(changes)):
+            return Tried(trials, tuple(found), all=False)
         try:
             after = solve(apply(change, outcome.input), outcome.rule)
         except InputError:
@@ -42,7 +52,7 @@ def try_changes(outcome: Outcome, changes: Iterable[Change], compare: Compare) -
             shown = compare(outcome, after, tenant)
             if shown is not None and shown.slack > 0:
                 found.append(((tenant,), change, shown))
-    return Tried(trials, tuple(found))
+    return Tried(trials, tuple(found), all=True)
 
 
 def sample(items: Sequence[T], most: int, seed: int) -> list[T]:

@@ -60,9 +60,12 @@ def _property(name: str, kind: Kind, shapes: Callable[[Input, bool], Iterator[Ch
         seed = None if len(more) <= options.trials else options.seed
         if not changes:
             return not_applicable(name, outcome, "no machine of this kind can be made")
-        done = try_changes(outcome, changes, _when)
+        done = try_changes(outcome, changes, _when, options.go_on)
         counts = (("changes", done.trials), ("violations", len(done.found)))
-        note = f"the input has {len(there)} such machines" if there else ""
+        notes = [f"the input has {len(there)} such machines"] if there else []
+        if not done.all:
+            notes.append(f"{done.trials} of {len(changes)} ways were tried")
+        note = "; ".join(notes)
         if done.found:
             return violated(
                 name, outcome, done.found, trials=done.trials, seed=seed, note=note, counts=counts

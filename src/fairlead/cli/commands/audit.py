@@ -4,14 +4,13 @@ violation."""
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import (
     add_files,
     add_live,
+    complain,
     is_live,
     read_jobs,
     say,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from fairlead.audit.finding import Finding, Input, Witness
     from fairlead.audit.outcome import Rule
     from fairlead.audit.run import Refused
+    from fairlead.cli.common.halting import Halting
 
 EPILOG = """\
 examples:
@@ -46,6 +46,11 @@ POLICIES = "tsf,cdrf,drfh,drf"
 WHOLE = "tsf,cdrf,cdrf-lottery,shapley-folkman,moving-knife"
 TRIES = 200
 TRIALS = 20
+MOST = 1_000_000
+"""Of both: each is an allocation, and at a thousandth of a second each this is a quarter of an
+hour."""
+
+ENDING = "ending with what was found so far, after this allocation; Ctrl-C once more ends it now"
 SMALL = 5_000
 """Jobs times machines up to which witnesses are made smaller if nothing is said: every try is an
 allocation."""
@@ -136,6 +141,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.audit.finding import Verdict
     from fairlead.audit.outcome import Options
     from fairlead.audit.run import Refused, audit
+    from fairlead.cli.common.halting import halting
     from fairlead.cli.text.audit import lines, page_tree, sentence_of, tree
 
     if is_live(args):
@@ -154,21 +160,29 @@ def run(args: argparse.Namespace) -> int:
         value = getattr(args, name)
         if value is not None and value < least:
             raise InputError(f"--{name} {value} is too small", f"write at least {least}")
+    for name in ("trials", "shrink"):
+        value = getattr(args, name)
+        if value is not None and value > MOST:
+            raise InputError(f"--{name} {value} is too much", f"write at most {MOST}")
     given, notes = _read_input(args)
     rules = _rules(args.policy or [WHOLE if args.tasks == "whole" else POLICIES], args.tasks)
-    options = Options(trials=args.trials, seed=args.seed)
     found: list[Finding] = []
     refused: list[Refused] = []
-    with _progress() as tell:
-        for one in audit(given, rules, _words(args.property or ()), options, tell):
+    with halting(ENDING) as watch:
+        options = Options(trials=args.trials, seed=args.seed, go_on=watch.go_on)
+        for one in audit(given, rules, _words(args.property or ()), options, watch.tell):
             if isinstance(one, Refused):
                 refused.append(one)
             else:
                 found.append(one)
+            if watch.over:
+                break
         if not found:
+            if watch.over:
+                raise KeyboardInterrupt
             raise InputError(dict.fromkeys(each for one in refused for each in one.mistakes))
         # The sentences are about the input as it is, the witnesses about less of it.
-        small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
+        small = _smaller(found, given, args.shrink, watch) if args.json or args.witness else found
     _keep(args, ((one.policy, one.property + _moment(one), one.witness) for one in small))
     if args.html is not None:
         data = page_tree(found, refused, given, notes)
@@ -178,6 +192,9 @@ def run(args: argparse.Namespace) -> int:
         lambda: tree(small, refused, notes, [sentence_of(one) for one in found]),
         lambda screen: lines(found, refused, given, notes, screen),
     )
+    if watch.over:
+        complain("interrupted: this is what was found by then, and what is not here was not judged")
+        return Exit.INTERRUPTED
     violations = any(one.verdict is Verdict.VIOLATED for one in found)
     return Exit.REFUTED if args.strict and violations else Exit.OK
 
@@ -227,21 +244,6 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
     return given, notes + told
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Yields a function that shows on a terminal what is being done; quiet in a pipe."""
-    on = sys.stderr.isatty()
-
-    def tell(text: str) -> None:
-        if on:
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        tell("")
-
-
 def _words(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
@@ -284,7 +286,7 @@ def _pools(given: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _smaller(
-    found: Sequence[Finding], given: Input, tries: int | None, tell: Callable[[str], None]
+    found: Sequence[Finding], given: Input, tries: int | None, watch: Halting
 ) -> list[Finding]:
     from dataclasses import replace
 
@@ -294,8 +296,8 @@ def _smaller(
         tries = TRIES if len(given.jobs) * len(given.cluster.machines) <= SMALL else 0
     smaller = []
     for one in found:
-        if one.witness is not None and tries:
-            tell(f"{one.policy}: {one.property}: a smaller witness")
+        if one.witness is not None and tries and not watch.over:
+            watch.tell(f"{one.policy}: {one.property}: a smaller witness")
             one = replace(one, witness=shrink(one.witness, tries))
         smaller.append(one)
     return smaller

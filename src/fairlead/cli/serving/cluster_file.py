@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from fairlead.cli.common.inputs import texts_of
@@ -15,7 +14,7 @@ from fairlead.model.reading import read, read_parts
 
 def read_cluster_file(
     name: str, kind: EngineKind, *, configured: bool
-) -> tuple[Cluster, Sequence[tuple[str, str]]]:
+) -> tuple[Cluster, list[tuple[str, str]]]:
     """The machines and tenants of this file for an engine, and the text that they are from.
     `configured`: a file of settings names it. Raises InputError."""
     refuse_standard_input(name, "machines")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,7 +52,7 @@ class Plan:
         return self.journal is not None and self.journal.startswith(POSTGRES)
 
     @cached_property
-    def described(self) -> tuple[Cluster, Sequence[tuple[str, str]]] | None:
+    def described(self) -> tuple[Cluster, list[tuple[str, str]]] | None:
         """What the cluster file holds, and its text, read when it is first asked for. Raises
         InputError."""
         if self.cluster is None:
