@@ -29,7 +29,8 @@ from fairlead.scheduling.kernels.search.levels import at_least, levels_of  # noq
 from fairlead.scheduling.transitions import HELD  # noqa: E402
 from fairlead.simulation.engine.driver import Driver  # noqa: E402
 from fairlead.simulation.engine.options import Options  # noqa: E402
-from fairlead.simulation.engine.progress import progress  # noqa: E402
+from fairlead.simulation.engine.pace import Pace  # noqa: E402
+from fairlead.simulation.engine.progress import Silent, remark  # noqa: E402
 from fairlead.simulation.workloads.registry import generate  # noqa: E402
 
 

@@ -51,7 +51,10 @@ class Faults(Protocol):
 
 class Planted:
     """Failures by hand: `plant(Call.LAUNCH)` makes the next launch fail before it did anything,
-    `plant(Call.LAUNCH, done=1)` after its first, `hold` keeps reports back."""
+    `plant(Call.LAUNCH, done=1)` after its first, `hold` keeps reports back. `error`: of the kind
+    that is raised, where it is a mistake of the engine's own."""
+
+    error: type[Exception] = EngineError
 
     def __init__(self) -> None:
         self._planted: list[tuple[Call, int]] = []
@@ -181,7 +184,7 @@ class FakeEngine:
 
     def _doing(
         self, call: Call, batch: Sequence[T], first: bool = False
-    ) -> tuple[Sequence[T], EngineError | None]:
+    ) -> tuple[Sequence[T], Exception | None]:
         """The part of the batch that is to be done, and the error to end with. Raises EngineError
         where the call is not allowed."""
         if self.world.engine is not self:
@@ -193,9 +196,10 @@ class FakeEngine:
             return batch, None
         if call is not Call.OUTPUT:  # it comes from other threads, and changes nothing
             self._ready = False
-        return batch[:done], EngineError(f"a planted failure in {call.value}")
+        kind = getattr(self.faults, "error", EngineError)
+        return batch[:done], kind(f"a planted failure in {call.value}")
 
-    def _end(self, error: EngineError | None) -> None:
+    def _end(self, error: Exception | None) -> None:
         if error:
             raise error
 

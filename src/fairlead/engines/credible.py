@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Node, Started
 
@@ -55,13 +56,17 @@ def heard_nodes(nodes: Sequence[Node]) -> Sequence[Node]:
     return [replace(each, problem=heard(each.problem)) for each in nodes]
 
 
-def _flaw_of_attempt(attempt: object) -> str:
+def names_attempt(attempt: object) -> TypeGuard[Attempt]:
+    """Whether it is one, of numbers."""
     match attempt:
         case Attempt(job, task, number):
             numbers: tuple[object, ...] = (job, task, number)
-            if not any(_no(int, "", each) for each in numbers):
-                return ""
-    return "it names no attempt"
+            return not any(_no(int, "", each) for each in numbers)
+    return False
+
+
+def _flaw_of_attempt(attempt: object) -> str:
+    return "" if names_attempt(attempt) else "it names no attempt"
 
 
 def _no(kind: type, name: str, value: object) -> str:

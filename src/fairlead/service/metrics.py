@@ -126,6 +126,9 @@ class Metrics:
             "left_out_attempts",
             "Attempts of which nothing is taken in, as Fairlead fails at what the engine says",
         )
+        self._disbelieved = self._gauge(
+            "disbelieved_attempts", "Attempts of which the engine says what cannot be"
+        )
         self._leads = self._gauge("leads", "1 where this service leads, 0 where it follows another")
         info = self._gauge("info", "Which version this is", "version")
         info.labels(__version__).set(1)
@@ -162,7 +165,9 @@ class Metrics:
         """Looks at the service, in the loop's thread."""
         self._ready.set(int(service.ready))
         self._leads.set(int(service.following is None))
-        self._left_out.set(len(service.left_out))
+        left_out, disbelieved = service.untaken
+        self._left_out.set(left_out)
+        self._disbelieved.set(disbelieved)
         if service.core is not None:
             self.look(now, service.core, service.records, service.watch)
 

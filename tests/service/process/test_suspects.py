@@ -317,3 +317,36 @@ def test_after_a_failure_each_of_as_many_is_taken_in_alone() -> None:
     hurry.append(suspects.hurry)
     assert hurry == [True, False]
     assert suspects.admit(reports, 0) == reports
+
+
+def test_what_is_not_believed_is_told_to_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log alone said so: the job ran on, as far as its owner could see."""
+    stage = Stage(fates={"bad": [Fate(2 * SECOND)]})
+    stage.submit(job("bad", tasks=2), job("good"))
+    stage.step()
+    poll, metrics = FakeEngine.poll, Metrics()
+
+    def mistaken(self: FakeEngine) -> list[Report]:
+        found = [
+            replace(each, code=1.5) if isinstance(each, Ended) else each  # type: ignore[arg-type]
+            for each in poll(self)
+        ]
+        return [*found, "no report"]  # type: ignore[list-item]
+
+    def counted() -> bytes:
+        metrics.read(stage.service, stage.now)
+        return metrics.text()
+
+    monkeypatch.setattr(FakeEngine, "poll", mistaken)
+    assert b"fairlead_disbelieved_attempts 0" in counted()
+    stage.settle(3)
+    why = stage.service.scheduler_reason("bad")
+    assert why.startswith("what the engine says of 2 attempts at it is not believed, for its code")
+    assert stage.service.scheduler_reason("good") == ""
+    assert b"fairlead_disbelieved_attempts 2" in counted()
+    assert stage.task("bad").state is TaskState.RUNNING
+    monkeypatch.undo()
+    stage.settle(1)
+    assert stage.service.scheduler_reason("bad") == ""
+    assert b"fairlead_disbelieved_attempts 0" in counted()
+    assert stage.service.records.names["bad"].over

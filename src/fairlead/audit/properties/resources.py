@@ -23,7 +23,11 @@ def check(outcome: Outcome, options: Options) -> Finding:
     some = sample(changes, options.trials, options.seed)
     done = try_changes(outcome, some, _when, options.go_on)
     seed = None if len(changes) <= options.trials else options.seed
-    note = "" if seed is None and done.all else f"{done.trials} of {len(changes)} ways to add were tried"
+    note = (
+        ""
+        if seed is None and done.all
+        else f"{done.trials} of {len(changes)} ways to add were tried"
+    )
     counts = (("changes", done.trials), ("violations", len(done.found)))
     if done.found:
         return violated(

@@ -249,8 +249,8 @@ def _apart(
     for ways in kinds:
         search = _Search(outcome, before.go_on, before.over)
         some = ways[-most:] if len(ways) > most else ways
-        for number, (change, tenant) in enumerate(some):
-            if search.ends(number, len(some)):
+        for tried, (change, tenant) in enumerate(some):
+            if search.ends(tried, len(some)):
                 break
             search.tell(change, (tenant,))
         trials += search.trials

@@ -5,21 +5,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from fairlead.engines.credible import heard, heard_nodes
-from fairlead.engines.interface import (
-    Attempt,
-    Engine,
-    EngineError,
-    LimitsOutputs,
-    Lost,
-    Node,
-    Report,
-)
-from fairlead.engines.observing import Adopts, Observes, View
+from fairlead.engines.credible import heard
+from fairlead.engines.interface import Attempt, Engine, EngineError, Lost, Node, Report
+from fairlead.engines.observing import View
 from fairlead.service.fairness.observer import Counted, Observer
+from fairlead.service.guarded_engine import Guarded
 from fairlead.service.loop.dispatch import dispatch, limit_outputs, resume
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
@@ -50,7 +44,7 @@ class EngineNews:
 
 class EngineLink:
     """`trouble`: why the engine cannot be reached; empty if it can. `restored`: the records are of
-    a copy of the journal that was put back."""
+    a copy of the journal that was put back. `fault` hears where it failed as nobody foresaw."""
 
     def __init__(
         self,
@@ -59,26 +53,25 @@ class EngineLink:
         observer: Observer,
         settings: Settings,
         restored: bool,
+        fault: Callable[[str], object],
     ) -> None:
         self.trouble = "the engine was not asked yet"
         self._kept_output = settings.kept_output
         self._most_output = settings.limits.output_per_tenant
-        self._cutting = engine if isinstance(engine, LimitsOutputs) else None
-        self._engine, self._records, self._observer = engine, records, observer
+        self._engine, self._records, self._observer = Guarded(engine, fault), records, observer
         self._retry: int | None = None
         self._restored = restored
         self._lost: list[Lost] = []  # what the engine will never say
         self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
         self._forget: list[Attempt] = []  # of these, what was not told yet
         self._sent_at = 0
-        self._view = _view_of(engine)
 
     def nodes(self, time: int) -> Sequence[Node] | None:
         """Asks it for its machines alone, before anything else; None where it cannot be reached."""
         if self._retry is not None and time < self._retry:
             return None
         try:
-            return heard_nodes(self._engine.nodes())
+            return self._engine.nodes()
         except EngineError as error:
             self._note_failure(time, error)
             return None
@@ -95,12 +88,12 @@ class EngineLink:
                 most = self._most_output
                 gone, self._lost = resume(self._engine, self._records, most, restored)
             ask_nodes |= bool(self.trouble)
-            view = self._view()
+            view = self._engine.view()
             self.trouble, self._retry = "", None
-            if ask_nodes and self._cutting is not None:
-                limit_outputs(self._cutting, self._records, self._most_output, self._kept_output)
+            if ask_nodes and self._engine.cuts:
+                limit_outputs(self._engine, self._records, self._most_output, self._kept_output)
             ask_nodes |= view is not None
-            nodes = heard_nodes(self._engine.nodes()) if ask_nodes else None
+            nodes = self._engine.nodes() if ask_nodes else None
             return EngineNews(nodes, [*self._lost, *self._engine.poll()], gone, view)
         except EngineError as error:
             self._note_failure(time, error)
@@ -131,6 +124,18 @@ class EngineLink:
         except EngineError as error:
             self._note_failure(step.time, error)
 
+    def order(self, time: int, line: Callable[[], Sequence[str]]) -> None:
+        """Tells the scheduler of a cluster that can be told so whose turn it is."""
+        try:
+            self._engine.order(line)
+        except EngineError as error:
+            self._note_failure(time, error)
+
+    def close(self) -> None:
+        """Lets go of the engine; where it fails at that, nothing is left to be done about it."""
+        with suppress(EngineError):
+            self._engine.close()
+
     def wake(self) -> int | None:
         """The time to ask it again, if it could not be reached, or to send it the next of what is
         forgotten."""
@@ -148,14 +153,6 @@ class EngineLink:
     def _note_failure(self, time: int, error: EngineError) -> None:
         self.trouble, self._retry = heard(str(error)) or "the engine failed", time + RETRY
         self._observer.count(Counted.ENGINE_ERRORS)
-
-
-def _view_of(engine: Engine) -> Callable[[], View | None]:
-    """What reads the cluster's own jobs, where it has any that are told of; None where they were
-    not read anew. Chosen once: to ask what an engine does takes longer than to ask the engine."""
-    if isinstance(engine, Observes):
-        return engine.view
-    return engine.adopted if isinstance(engine, Adopts) else lambda: None
 
 
 def _attempts(job: int, counts: Sequence[int]) -> Iterator[Attempt]:

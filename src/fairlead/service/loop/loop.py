@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from time import thread_time
 
-from fairlead.engines.interface import Attempt, Engine, Node
-from fairlead.engines.observing import Adopts, Apart, Observes, Orders
+from fairlead.engines.interface import Engine, Node
+from fairlead.engines.observing import Adopts, Apart, Observes
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.reading.line import line_of
@@ -97,7 +97,11 @@ class Service:
         self.watch = recovered.watch
         if adviser is not None and self.watch is None:
             self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
-        self._link = EngineLink(engine, self.records, self.observer, self.settings, store.restored)
+        self.suspects = Suspects(lambda job: owner_of(self.records, job))
+        self._link = EngineLink(
+            *(engine, self.records, self.observer, self.settings, store.restored),
+            self.suspects.faults.append,
+        )
         self._committer = Committer(store, self.records, self.observer)
         self._committer.listeners = recovered.listeners
         every = self.settings.snapshot_every
@@ -114,7 +118,6 @@ class Service:
         self._tried: Step | None = None  # what `begin` does, done on a copy
         self._made_of: EngineNews | None = None  # what a step is made of, or failed while it was
         self._left: EngineNews | None = None  # of a step that failed, for the next one
-        self.suspects = Suspects(lambda job: owner_of(self.records, job))
         self._unmade: bool | None = None  # the core was given up; whether it checked itself
         self._time = 0
         self._told = 0  # what `step` was told last
@@ -166,9 +169,9 @@ class Service:
         return self.adoption.scheduler_reason(job) or left
 
     @property
-    def left_out(self) -> Sequence[Attempt]:
-        """Attempts of which nothing is taken in: a step failed of what the engine says."""
-        return self.suspects.left_out
+    def untaken(self) -> tuple[int, int]:
+        """Attempts of which nothing is taken in: as it failed of that; as it is not believed."""
+        return len(self.suspects.left_out), self.suspects.disbelieved
 
     @property
     def listeners(self) -> list[Listener]:
@@ -222,7 +225,8 @@ class Service:
         with self._lent():
             if durable:
                 self.snapshots.look(core, self.records)
-                self._order(core, news)
+                if news.view is not None:
+                    self._link.order(time, lambda: line_of(core))
             if self.watch is not None:
                 self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable, seconds) for value, seconds in values]
@@ -313,7 +317,7 @@ class Service:
             self.watch.close()
         if self.core is not None and self._committer.stuck is None and not self._within:
             self.snapshots.finish(self.core, self.records)
-        self.engine.close()
+        self._link.close()
         self.store.close()
 
     def _before(self, size: int) -> Before | None:
@@ -382,11 +386,6 @@ class Service:
     def _lent(self, before: Before | None = None) -> AbstractContextManager[None]:
         """Meanwhile no record changes: others read of them, and of what there is of `before`."""
         return self._readers.lent(Midway(self.records, before))
-
-    def _order(self, core: Core, news: EngineNews) -> None:
-        """Tells the scheduler of a cluster that can be told so whose turn it is."""
-        if news.view is not None and isinstance(self.engine, Orders):
-            self.engine.order(line_of(core))
 
     def _reply(self, value: Value | Refused, durable: bool, seconds: float) -> Reply:
         if isinstance(value, Refused):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from fairlead.engines.credible import flaw
+from fairlead.engines.credible import flaw, names_attempt
 from fairlead.engines.interface import Attempt, Report
 from fairlead.service.failures import origin
 
@@ -60,6 +60,7 @@ class Suspects:
         self._left_out: dict[Attempt, _LeftOut] = {}
         self._slowed: dict[Hashable, _LeftOut] = {}
         self._flawed: set[str] = set()
+        self._disbelieved: dict[Attempt, str] = {}  # of what the engine said last, and why
 
     @property
     def hurry(self) -> bool:
@@ -71,8 +72,26 @@ class Suspects:
         """The attempts at whose reports the program failed and that were not taken in since."""
         return list(self._left_out)
 
+    @property
+    def disbelieved(self) -> int:
+        """Attempts of which the engine says what cannot be, as far as it says of which."""
+        return len(self._disbelieved)
+
     def sentence(self, job: int) -> str:
         """What there is to say of the job of this number; empty where nothing of it is left out."""
+        return "; ".join(filter(None, (self._failed_at(job), self._not_believed(job))))
+
+    def _not_believed(self, job: int) -> str:
+        theirs = [why for each, why in self._disbelieved.items() if each.job == job]
+        if not theirs:
+            return ""
+        of = "an attempt" if len(theirs) == 1 else f"{len(theirs)} attempts"
+        return (
+            f"what the engine says of {of} at it is not believed, for {theirs[0]}: as long as that"
+            " is so they count as running; an administrator finds them in the log (engine_fault)"
+        )
+
+    def _failed_at(self, job: int) -> str:
         theirs = sum(each.job == job for each in self._left_out)
         if not theirs:
             return ""
@@ -85,6 +104,8 @@ class Suspects:
 
     def admit(self, reports: Sequence[Report], time: int) -> Sequence[Report]:
         """Those of the engine's reports that are taken in by a step of that time."""
+        if self._disbelieved:
+            self._disbelieved = {}
         reports = [each for each in reports if self._is_sound(each)]
         self._more = False
         if self._left_out:
@@ -172,7 +193,10 @@ class Suspects:
         """Whether it can be believed; what cannot is told once."""
         why = flaw(report)
         if why:
-            subject = str(getattr(report, "attempt", "?"))[:60]
+            attempt = getattr(report, "attempt", None)
+            if names_attempt(attempt) and len(self._disbelieved) < MOST_ATTEMPTS:
+                self._disbelieved[attempt] = why
+            subject = str("?" if attempt is None else attempt)[:60]
             told = (
                 f"what the engine says of attempt {subject} is not believed, for {why}; that task"
                 " stays as it is, and all else goes on"

@@ -72,6 +72,7 @@ class Runner:
         self._lead, self._address = lead, address
         self._poll, self._clock, self._ended = poll, clock, ended
         self._fault, self._failed = fault, failed
+        self._unfit: FindsFaults | None = None  # it failed at its findings
         self._blame = Blame()
         self._troubles = Troubles(troubles)
         self._notifies = False
@@ -221,7 +222,7 @@ class Runner:
     def _tell_faults(self) -> None:
         engine = self.service.engine
         if isinstance(engine, FindsFaults):
-            for fault in engine.take_faults():
+            for fault in self._found(engine):
                 self._fault(fault)
         if isinstance(self.service, Service):
             for refused in self.service.machines.take_untold():
@@ -229,6 +230,16 @@ class Runner:
             faults = self.service.suspects.faults
             while faults:
                 self._fault(faults.pop(0))
+
+    def _found(self, engine: FindsFaults) -> Sequence[str]:
+        """The engine's findings. One that fails at that is told once, and not asked again."""
+        if self._unfit is engine:
+            return ()
+        try:
+            return list(engine.take_faults())
+        except Exception as error:  # noqa: BLE001  whatever it is, the engine's mistake ends nobody
+            self._unfit = engine
+            return [f"the engine failed at `take_faults`, as nobody foresaw: {origin(error)}"]
 
     def _wait(self) -> float:
         """Seconds until there may be something to do."""

@@ -81,7 +81,7 @@ class Follower:
     engine_trouble = ""
     nodes: Mapping[str, Node] = {}
     apart: Mapping[str, Apart] = {}
-    left_out: Sequence[Attempt] = ()
+    untaken = (0, 0)
 
     def __init__(
         self,
