@@ -57,19 +57,48 @@ fingerprint() { # NAME
   { cat "requirements/$1.txt" pyproject.toml src/fairlead/version.py scripts/environment.sh scripts/install.py && readlink .venv/bin/python && pwd; } | cksum
 }
 
+# Whether .venv is as it is to be for NAME.
+is_there() { # NAME
+  works && [ -f ".venv/fairlead-$1" ] && [ "$(cat ".venv/fairlead-$1")" = "$(fingerprint "$1")" ]
+}
+
+# One at a time: the lock is this folder's, open as 9 here, and ends with whoever has it. By Python,
+# as macOS has no `flock`; where a folder cannot be locked, as on some network disks, it goes on.
+LOCK='
+import fcntl, sys
+try:
+    fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("Another process makes .venv ready; this one goes on when that is done.", file=sys.stderr)
+    try:
+        fcntl.flock(9, fcntl.LOCK_EX)
+    except KeyboardInterrupt:
+        sys.exit(130)
+except OSError:
+    pass'
+
 need_environment() { # NAME [alone]
-  local name=$1 python stamp
+  local python
+  if is_there "$1"; then
+    return
+  fi
+  python=.venv/bin/python
+  works || python=$(find_python) || exit 1
+  exec 9<.
+  "$python" -c "$LOCK" || exit
+  is_there "$1" || make_environment "$@"
+  exec 9<&-
+}
+
+make_environment() { # NAME [alone]
+  local python
   if ! works; then
     python=$(find_python) || exit 1
     say "Making .venv with $("$python" --version 2>&1) ($python)."
     "$python" -m venv --clear .venv >/dev/null ||
       fail "'$python -m venv .venv' failed; on Debian and Ubuntu the package python3-venv is missing."
   fi
-  stamp=.venv/fairlead-$name
-  if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$name")" ]; then
-    return
-  fi
-  say "Installing what requirements/$name.txt locks into .venv, once."
+  say "Installing what requirements/$1.txt locks into .venv, once."
   .venv/bin/python scripts/install.py "$@" || exit 1
-  fingerprint "$name" >"$stamp"
+  fingerprint "$1" >".venv/fairlead-$1"
 }

@@ -227,3 +227,44 @@ def test_what_the_compiler_needs_first_is_locked() -> None:
     found -= {"scipy", "cffi", "pycparser", "charset_normalizer"}
     found.discard("sitecustomize")  # some distributions' Pythons begin with one
     assert found <= {"fairlead", "flint", "llvmlite", "numba", "numpy", "yaml"}
+
+
+def test_who_comes_while_another_makes_the_environment_waits_for_it(checkout: Path) -> None:
+    """Both made it at once, and each removed what the other had begun."""
+    real = program(checkout / "real", f'exec "{sys.executable}" "$@"')
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").symlink_to(real)
+    os.mkfifo(checkout / "go")
+    commands = """
+make_environment() { echo making >&2; cat go; fingerprint "$1" >".venv/fairlead-$1"; }
+need_environment runtime
+echo goes on
+"""
+    words = ["bash", "-euo", "pipefail", "-c", f". {SCRIPT}\n{commands}"]
+
+    def begin() -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(words, cwd=checkout, stdout=pipe, stderr=pipe, encoding="utf-8")
+
+    first = begin()
+    assert first.stderr is not None
+    assert first.stderr.readline() == "making\n"
+    second = begin()
+    assert second.stderr is not None
+    said = "Another process makes .venv ready; this one goes on when that is done.\n"
+    assert second.stderr.readline() == said
+    (checkout / "go").write_text("", encoding="utf-8")
+    for each in (first, second):
+        assert each.communicate(timeout=300) == ("goes on\n", "")
+        assert each.returncode == 0
+
+
+def test_a_process_that_goes_on_keeps_no_lock(checkout: Path) -> None:
+    """`./start` becomes the service: the next one would wait for as long as that runs."""
+    real = program(checkout / "real", f'exec "{sys.executable}" "$@"')
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").symlink_to(real)
+    commands = "make_environment() { :; }\nneed_environment runtime\n"
+    look = "import fcntl, os; f = os.open('.', 0); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    done = shell(f'{commands}"{sys.executable}" -c "{look}"', checkout)
+    assert (done.returncode, done.stderr) == (0, "")
