@@ -355,6 +355,21 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
     assert re.fullmatch(r"2 jobs are not judged yet; nobody is short by the exact .*\d\.", behind)
     nobody = page.evaluate(said, {**at, "behind": "nobody is judged yet", "checked": 0})
     assert nobody == "Nobody is judged yet."
+    # What it says of a job is said of that job, and a number stands on its side of a name.
+    causes = (
+        "([kept, several]) => import('/dashboard/views/causes.js')"
+        ".then(({ because }) => because(kept, undefined, several))"
+    )
+    sentence = "a lacks 1 task of j: 2 machines that could run it are draining"
+    kept = {"tenant": "a", "job": "j", "cause": "drained", "counts": {}, "sentence": sentence}
+    for several, whose in ((True, "j of a"), (False, "j")):
+        found = page.evaluate(causes, [kept, several])
+        assert found == f"as for {whose}, 2 machines that could run it are draining"
+    apart = "text => import('/dashboard/draw.js').then(({ apartIn }) => apartIn(text))"
+    name = "\u05e6\u05d5\u05d5\u05ea"
+    assert page.evaluate(apart, f"of {name}-3: 2") == f"of \u2068{name}-3\u2069: 2"
+    assert page.evaluate(apart, "of team-3: 2") == "of team-3: 2"
+    expect(page.locator("footer")).to_have_text(re.compile(r"Times are those of UTC.*\."))
     page.goto(f"{place.url}/#what-if")
     page.get_by_text("Other changes, a line each").click()
     page.get_by_label("Remove machines").fill("b1")

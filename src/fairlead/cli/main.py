@@ -24,6 +24,7 @@ from fairlead.cli.common.inputs import (
 )
 from fairlead.cli.common.other_words import COMMANDS_ELSEWHERE
 from fairlead.cli.common.parsing import Parser
+from fairlead.cli.common.right_to_left import apart
 from fairlead.client.errors import (
     AnswerError,
     BusyError,
@@ -256,7 +257,7 @@ def usage() -> str:
 def _say(*lines: str) -> None:
     sys.stdout.flush() if not sys.stdout.closed else None
     for line in lines:
-        print(line, file=sys.stderr)
+        print(apart(line, sys.stderr), file=sys.stderr)
 
 
 def _meaning(error: ServiceError) -> Exit:

@@ -7,12 +7,14 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.cli.common.remote import at, time_of_day
 from fairlead.cli.common.screen import Screen, columns, fold, screen_of, table, wrap
 from fairlead.model.words import escaped
 from tests.transcripts import EXAMPLES
@@ -201,3 +203,17 @@ def test_a_table_fits_its_terminal_and_breaks_no_word(
     assert len(plain) == len(rows) + 1
     if max(map(columns, plain)) <= width:
         assert lines == plain
+
+
+def test_a_moment_is_told_with_its_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads it elsewhere, or beside the service's log, knows which hour is meant."""
+    try:
+        for zone, told in (("UTC", "00:00:05+00:00"), ("Asia/Kolkata", "05:30:05+05:30")):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            assert at(5_999_999) == f"1970-01-01 {told}"
+            assert time_of_day(5_000_000) == told
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert at(None) == "-"

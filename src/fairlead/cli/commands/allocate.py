@@ -97,12 +97,13 @@ def run(args: argparse.Namespace) -> int:
         data = picture(cluster, jobs, allocation)
         write_page(args.html, "Fair shares", args.files, "allocation_page", data)
     if args.json:
-        say([allocation.to_json(fractions=args.fractions)])
+        say([allocation.to_json(fractions=args.fractions)], exact=True)
     elif args.csv:
         from fairlead.sharing.analysis.stop_names import reasons
 
         why = reasons(cluster, jobs, allocation)
-        say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in allocation.table()], CSV))
+        rows = [row | {"stopped_by": why[str(row["job"])]} for row in allocation.table()]
+        say(as_csv(rows, CSV), exact=True)
         for text in allocation.sentences():
             print(f"warning: {text}", file=sys.stderr)
     elif not args.quiet:

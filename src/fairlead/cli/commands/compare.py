@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         data = draw_comparison(cluster, jobs, outcomes)
         write_page(args.html, "Comparison", args.files, "comparison_page", data)
     if args.csv:
-        say(as_csv(list(rows(outcomes)), CSV))
+        say(as_csv(list(rows(outcomes)), CSV), exact=True)
     else:
         say_result(args.json, lambda: tree(outcomes), lambda screen: lines(outcomes, screen))
     return 0

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the script of a shell; with `names`, what a script asks for."""
     if args.shell == "names":
-        say(names(args.kind or JOBS))
+        say(names(args.kind or JOBS), exact=True)
     elif args.shell == "bash":
         say(bash())
     elif args.shell == "zsh":

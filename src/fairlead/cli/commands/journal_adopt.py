@@ -49,7 +49,7 @@ def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
         name = str(store)
     if args.json:
         result = {"schema": ADOPT_SCHEMA, "attempts": held, "may_run_twice": False} | body
-        say([json_text(result)])
+        say([json_text(result)], exact=True)
         return
     then = "what is `rerunnable: false` fails, as it may have begun there"
     if args.may_run_twice:

@@ -37,7 +37,7 @@ def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
         kept = [seq for seq, _ in store.snapshots()]
     if args.json:
         result = {"schema": PRUNE_SCHEMA, "removed": removed, "first": first, "last": last}
-        say([json_text(result | {"snapshots": kept})])
+        say([json_text(result | {"snapshots": kept})], exact=True)
         return
     lines = [
         f"removed {tally(removed, 'entry')} of {store}",

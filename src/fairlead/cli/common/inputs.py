@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fairlead.cli.common.right_to_left import apart
 from fairlead.cli.common.screen import Screen, screen_of
 from fairlead.model.errors import InputError, OutputError
 
@@ -150,10 +151,12 @@ def read_jobs(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
     return cluster, jobs
 
 
-def say(lines: Iterable[str]) -> None:
-    """Prints a finished result at once, so that a failure leaves nothing on stdout."""
+def say(lines: Iterable[str], *, exact: bool = False) -> None:
+    """Prints a finished result at once, so that a failure leaves nothing on stdout. `exact`: for
+    programs, which are given nothing that only eyes need."""
     with printing():
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        out = sys.stdout
+        out.write("".join(f"{line if exact else apart(line, out)}\n" for line in lines))
         sys.stdout.flush()
 
 
@@ -177,7 +180,7 @@ def say_result(
     if json:
         from fairlead.model.report import json_text
 
-        say([json_text(tree())])
+        say([json_text(tree())], exact=True)
     else:
         say(lines(screen_of(sys.stdout)))
 
@@ -185,7 +188,7 @@ def say_result(
 def complain(sentence: str) -> None:
     """A remark that is no part of the answer."""
     sys.stdout.flush()
-    print(sentence, file=sys.stderr)
+    print(apart(sentence, sys.stderr), file=sys.stderr)
 
 
 def forget_stdout() -> None:

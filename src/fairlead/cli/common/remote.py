@@ -94,7 +94,7 @@ def say_json(tree: BaseModel | dict[str, Any]) -> None:
         tree = tree.model_dump(mode="json", by_alias=True)
     # The schema goes first, wherever the shape has it.
     tree = {key: tree[key] for key in sorted(tree, key=lambda key: key != "schema")}
-    say([json.dumps(tree, indent=2, ensure_ascii=False)])
+    say([json.dumps(tree, indent=2, ensure_ascii=False)], exact=True)
 
 
 def say_answer(
@@ -139,10 +139,18 @@ def lasting(seconds: float) -> str:
 
 
 def at(moment: int | None) -> str:
-    """A moment, in the time of this place."""
+    """A moment (microseconds since 1970), in the time of this place and with its zone:
+    `2026-01-05 08:00:00+01:00`, which `date -d` and tables of jobs take, too."""
     if moment is None:
         return "-"
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment / 1e6))
+    from datetime import datetime
+
+    return datetime.fromtimestamp(moment // 10**6).astimezone().isoformat(" ")
+
+
+def time_of_day(moment: int) -> str:
+    """The same without the day: `08:00:00+01:00`."""
+    return at(moment).partition(" ")[2]
 
 
 def done(tasks: TaskCounts) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairlead.cli.common.remote import at, count
+from fairlead.cli.common.remote import count, time_of_day
 from fairlead.cli.common.screen import Screen, table
 from fairlead.model.words import amounts, escaped
 from fairlead.wire.machines import MachineRow
@@ -20,7 +20,7 @@ def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
     for machine in machines:
         state = machine.state.value
         if machine.quarantine is not None:
-            state += f" until {at(machine.quarantine.until)[11:]}"
+            state += f" until {time_of_day(machine.quarantine.until)}"
         rows.append(
             [
                 escaped(machine.name),

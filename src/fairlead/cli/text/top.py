@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fairlead.cli.common.remote import ago, count, done, holding
+from fairlead.cli.common.remote import ago, count, done, holding, time_of_day
 from fairlead.cli.common.screen import widths_of
 from fairlead.cli.text.machines import describe_use
 from fairlead.cli.text.shares import everybody, tree
@@ -168,7 +168,8 @@ def _title(seen: Look | None, where: str, width: int, keys: str) -> Text:
         title.append(f"  {up} of {counted(len(seen.machines), 'machine')} up")
         title.append(f"  tasks: {running} running, {waiting} waiting")
         if width >= NARROW:  # and where there is room beside how it ends
-            for part in (f"  policy {seen.shares.policy}", f"  {time.strftime('%H:%M:%S')}"):
+            now = time_of_day(time.time_ns() // 1000)
+            for part in (f"  policy {seen.shares.policy}", f"  {now}"):
                 if title.cell_len + cell_len(part) + cell_len(keys) + 2 <= width:
                     title.append(part, style="dim")
     if keys:

@@ -124,6 +124,15 @@ export function apart(name) {
   return RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name;
 }
 
+const PART = "[^\\s,;:()\\[\\]{}\"'`]";
+const WORD = `${PART}*${RIGHT_TO_LEFT.source}(?:${PART}*[\\p{L}\\p{N}\\p{M}_])?`;
+const NAMES = new RegExp(`${WORD}(?: ${WORD})*`, "gu");
+
+/** A sentence of the service with such names set apart in it. @param {string} sentence */
+export function apartIn(sentence) {
+  return RIGHT_TO_LEFT.test(sentence) ? sentence.replace(NAMES, "\u2068$&\u2069") : sentence;
+}
+
 /** The beginning of a text, no half of a letter at its end. @param {string} text @param {number} length */
 export function beginning(text, length) {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");

@@ -15,7 +15,7 @@ import { paints } from "./paints.js";
 import { signIn } from "./sign_in.js";
 import { tenants } from "../views/tenants.js";
 import { time } from "../views/time.js";
-import { lasting } from "./times.js";
+import { lasting, zone } from "./times.js";
 import { whatIf } from "../views/what_if.js";
 import { why } from "../views/why.js";
 
@@ -59,6 +59,7 @@ const FOLLOWING = 2000;
 /** Milliseconds between two looks, at least. */
 const APART = 1000;
 
+document.body.append(html("footer", { class: "soft" }, `Times are those of ${zone()}.`));
 const top = /** @type {HTMLElement} */ (document.getElementById("top"));
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const line = /** @type {HTMLElement} */ (document.getElementById("state"));

@@ -26,3 +26,13 @@ export function lasting(seconds) {
   }
   return `${whole}s`;
 }
+
+/** The zone of what `clock` says: "UTC+01:00 (Europe/Berlin)". */
+export function zone() {
+  const minutes = -new Date().getTimezoneOffset();
+  const part = (/** @type {number} */ number) => String(Math.floor(number)).padStart(2, "0");
+  const size = Math.abs(minutes);
+  const from = size ? `UTC${minutes < 0 ? "−" : "+"}${part(size / 60)}:${part(size % 60)}` : "UTC";
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return !name || name === from ? from : `${from} (${name})`;
+}

@@ -3,7 +3,7 @@
  * way; and who is below a fair share that is no whole number of tasks. */
 
 import { read } from "../live/ask.js";
-import { html } from "../draw.js";
+import { apartIn, html } from "../draw.js";
 import { counted, share } from "../numbers.js";
 import { short as brief } from "../picture.js";
 import { table } from "../live/table.js";
@@ -41,7 +41,7 @@ export function audit(page) {
       { name: "tasks", kind: "number extra", cell: (row) => row.tasks },
       { name: "since", kind: "time extra", cell: (row) => clock(row.since) },
       { name: "in the way", kind: "soft extra way", cell: (row) => holders(row) },
-      { name: "why", kind: "why", cell: (row) => row.sentence },
+      { name: "why", kind: "why", cell: (row) => apartIn(row.sentence) },
       { name: "", label: "reasons", cell: (row) => link(row.job) },
     ],
     (row) => row.tenant,
@@ -54,7 +54,7 @@ export function audit(page) {
       { name: "fair", kind: "number", cell: (row) => share(row.fair) },
       { name: "has", kind: "number", cell: (row) => share(row.has) },
       { name: "below", kind: "number", cell: (row) => share(row.gap) },
-      { name: "why", kind: "why", cell: (row) => row.sentence },
+      { name: "why", kind: "why", cell: (row) => apartIn(row.sentence) },
       { name: "", label: "reasons", cell: (row) => link(row.job) },
     ],
     (row) => row.tenant,

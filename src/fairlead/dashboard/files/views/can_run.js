@@ -2,7 +2,7 @@
 /** Can I run? A job that nobody submitted is tried by the service: now, or why not, and when. Whoever
  * may submit it submits it here. */
 
-import { html } from "../draw.js";
+import { apartIn, html } from "../draw.js";
 import { Away, request, said } from "../live/ask.js";
 
 /** @param {import("../live/main.js").Page} page */
@@ -23,7 +23,7 @@ export function canRun(page) {
   async function ask() {
     const found = await (await request("POST", "/v1/can-run", { body: job() })).json();
     const short = !found.now ? (found.never ? "Never" : "Not now") : found.waiting === 0 ? "Yes" : "In part";
-    answer.replaceChildren(html("b", { class: found.now ? "" : "stops" }, short), `: ${found.sentences.join("; ")}.`);
+    answer.replaceChildren(html("b", { class: found.now ? "" : "stops" }, short), `: ${apartIn(found.sentences.join("; "))}.`);
   }
 
   async function submit() {

@@ -46,8 +46,9 @@ export function brief(kept) {
  * The cause in few words.
  * @param {Kept} kept
  * @param {typeof SENTENCE} [room]
+ * @param {boolean} [several] it is told of several tenants, of whom this is the first
  */
-export function because(kept, room = SENTENCE) {
+export function because(kept, room = SENTENCE, several = false) {
   const names = Object.entries(kept.counts).sort(([, a], [, b]) => b - a);
   if (kept.cause === "held") return `${holders(names, room)}${room.there} beyond what is guaranteed`;
   if (kept.cause === "other_jobs") {
@@ -60,7 +61,11 @@ export function because(kept, room = SENTENCE) {
   if (kept.cause === "pieces") return "what is left is in parts that hold no task";
   if (kept.cause === "unexplained") return `lacks ${counted(kept.tasks ?? 0, "task")}`;
   const at = kept.sentence.indexOf(": ");
-  return at < 0 ? kept.sentence : kept.sentence.slice(at + 2);
+  if (at < 0) return kept.sentence;
+  // What follows is about the job, which the words before name.
+  const whose = several ? ` of ${kept.tenant}` : "";
+  const job = room === SENTENCE && kept.job ? `as for ${kept.job}${whose}, ` : "";
+  return `${job}${kept.sentence.slice(at + 2)}`;
 }
 
 /** Who runs how many; with room for one name, who runs most, if one does. @param {[string, number][]} names @param {typeof SENTENCE} room */

@@ -4,7 +4,7 @@
 
 import { read } from "../live/ask.js";
 import { swatch } from "../colours.js";
-import { html, renew, svg } from "../draw.js";
+import { apartIn, html, renew, svg } from "../draw.js";
 import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
 import { mayAsk } from "./jobs.js";
@@ -170,7 +170,7 @@ function summary(found) {
     html("b", { class: "stops" }, few(alike.map((each) => each.tenant), 3)),
     alike.length === 1 ? " is short" : " are short",
     ...(place ? [" of ", html("b", {}, place)] : []),
-    `: ${because(first)}.`,
+    `: ${apartIn(because(first, undefined, alike.length > 1))}.`,
     ...(rest ? [" ", html("b", { class: "stops" }, `${rest} more`), rest === 1 ? " is short, for the reason beside it." : " are short, for the reasons beside them."] : []),
   ];
 }
@@ -298,7 +298,7 @@ function why(each, said) {
 /** @param {Row} row @param {boolean} linked */
 function reason(row, linked) {
   const shown = { class: "few-lines", title: row.whole || null };
-  return row.job && linked ? html("a", { ...shown, href: `#why/${encodeURIComponent(row.job)}` }, row.sentence) : html("span", shown, row.sentence);
+  return row.job && linked ? html("a", { ...shown, href: `#why/${encodeURIComponent(row.job)}` }, apartIn(row.sentence)) : html("span", shown, apartIn(row.sentence));
 }
 
 /** @param {Row} row */

@@ -3,7 +3,7 @@
  * would lose, before anyone does it. */
 
 import { swatch } from "../colours.js";
-import { html, svg } from "../draw.js";
+import { apartIn, html, svg } from "../draw.js";
 import { amount, counted, share } from "../numbers.js";
 import { request, said } from "../live/ask.js";
 import { changesForm, changesOf } from "../live/changes.js";
@@ -99,7 +99,7 @@ function told({ sentences, whatif }, about) {
   const same = whatif.tenants.length - tenants.length;
   return [
     html("p", { class: "headline" }, ...summary(tenants)),
-    html("ul", { class: "reasons" }, ...[...sentences, ...whatif.warnings_after].map((sentence) => html("li", {}, sentence))),
+    html("ul", { class: "reasons" }, ...[...sentences, ...whatif.warnings_after].map((sentence) => html("li", {}, apartIn(sentence)))),
     tenants.length
       ? table(
           "tenants before and after",

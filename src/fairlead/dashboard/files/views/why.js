@@ -3,7 +3,7 @@
  * when it is expected to start. */
 
 import { address, read } from "../live/ask.js";
-import { html, renew, svg } from "../draw.js";
+import { apartIn, html, renew, svg } from "../draw.js";
 import { paints } from "../live/paints.js";
 import { amount, counted, whole } from "../numbers.js";
 import { tenant } from "./jobs.js";
@@ -108,7 +108,7 @@ function told(found) {
     wait === null
       ? null
       : html("p", { class: "headline" }, wait > 0 ? `Expected to start in about ${lasting(wait)}, at ${clock(found.expected_start)}.` : "Expected to start at any moment."),
-    ...rest.map((/** @type {string} */ sentence) => html("p", {}, sentence)),
+    ...rest.map((/** @type {string} */ sentence) => html("p", {}, apartIn(sentence))),
     ...(found.machines && waiting ? funnel(found.machines, found.changes, found.holders, found.holders_more) : []),
     ...part("What keeps its tasks", sentencesOf(found.reasons)),
     ...part("Its fair share", found.fair ? [found.fair.sentence] : []),
@@ -215,5 +215,5 @@ function sentencesOf(some) {
  */
 function part(heading, sentences) {
   if (!sentences.length) return [];
-  return [html("h3", {}, heading), html("ul", { class: "reasons" }, ...sentences.map((one) => html("li", {}, one)))];
+  return [html("h3", {}, heading), html("ul", { class: "reasons" }, ...sentences.map((one) => html("li", {}, apartIn(one))))];
 }
