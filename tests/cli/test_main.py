@@ -257,6 +257,8 @@ def test_a_working_folder_that_was_removed_is_said(
         ["journal", "check", LONG],
         ["stop", "--state", LONG],
         [LONG],
+        ["simulate", "table-ii", "--out", LONG],
+        ["doctor", f"--state={LONG}"],
     ],
 )
 def test_what_is_too_long_for_a_path_is_told_so(
@@ -271,8 +273,18 @@ def test_what_is_too_long_for_a_path_is_told_so(
     assert main(words) == Exit.BAD_INPUT
     out, err = capsys.readouterr()
     assert out == ""
-    assert "...' is longer than a path may be; give the path of a file or folder\n" in err
+    assert err.endswith("a...' is longer than a path may be; give the path of a file or folder\n")
+    options = [word.partition("=")[0] for word in words if word.startswith("-")]
+    assert err.startswith(f"error: {options[-1]}: 'a" if options else "error: 'a")
     assert [path.name for path in tmp_path.iterdir()] == ["all.yaml"]
+
+
+def test_a_variable_that_is_too_long_for_a_path_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAIRLEAD_STATE", LONG)
+    assert main(["jobs"]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err.startswith("error: FAIRLEAD_STATE: 'a")
 
 
 def test_an_interruption_ends_with_its_own_code(

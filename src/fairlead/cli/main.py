@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import errno
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ from fairlead.client.errors import (
     ServiceError,
     UnreachableError,
 )
-from fairlead.model.errors import FairleadError, InputError, OutputError, brief
+from fairlead.model.errors import FairleadError, InputError, OutputError
 
 
 class Exit(IntEnum):
@@ -151,10 +151,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, FileNotFoundError) and _folder_is_gone():
             _say("error: the working folder was removed; change to one that is there")
             return Exit.BAD_INPUT
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            name = brief(str(error.filename or ""))
-            _say(f"error: {name!r} is longer than a path may be; give the path of a file or folder")
-            return Exit.BAD_INPUT
         if debug:
             raise
         _say(
@@ -166,13 +162,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_with_extras(words: list[str]) -> int:
-    """As `run`. Raises InputError where the command needs an extra that is not installed."""
+    """As `run`. Raises InputError where the command needs an extra that is not installed, and where
+    what names a file is longer than a path may be."""
     try:
         return run(words)
     except ModuleNotFoundError as error:
         from fairlead.extras import missing
 
         raise missing(error) or error from error
+    except (OSError, FairleadError) as error:
+        from fairlead.cli.common.too_long import too_long
+
+        mistake = too_long(error, words, os.environ)
+        if mistake is None:
+            raise
+        raise mistake from error
 
 
 def run(words: list[str]) -> int:

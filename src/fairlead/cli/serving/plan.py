@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -123,13 +124,16 @@ def _plan(args: argparse.Namespace, configured: Configured) -> Plan:
         need("opentelemetry.sdk")
     host, port = listening(option("listen", LISTEN))
     folder, advertise, place = option("state"), option("advertise"), option("journal")
+    state = Path(folder or state_folder(os.environ)).absolute()
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        state.lstat()  # what no path can be is told at once
     return Plan(
         engine=engine,
         mode=mode,
         partition=partition,
         cluster=option("cluster"),
         address=option("address"),
-        state=Path(folder or state_folder(os.environ)).absolute(),
+        state=state,
         journal=None if place is None else journal(place),
         host=host,
         port=port,
