@@ -209,6 +209,24 @@ def test_engine(ask: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert ask("engine", "--engine", "ray").state is State.OK
 
 
+def test_a_service_of_slurm_is_looked_at_by_the_options_that_it_has(
+    ask: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asked for a mode, and took none."""
+    looked = []
+
+    def look(_kind: object, mode: str, partition: str | None) -> tuple[str, list[str]]:
+        looked.append((mode, partition))
+        return "Slurm is well", []
+
+    monkeypatch.setattr("fairlead.cli.doctor.state.look_at", look)
+    slurm = ("--engine", "slurm", "--mode")
+    assert ask("engine", *slurm, "place", "--partition", "fair").text == "Slurm is well"
+    assert ask("users", *slurm, "place", "--partition", "fair").text.startswith("tasks are jobs of")
+    assert ask("users", *slurm, "observe").text.startswith("no task runs here: Slurm runs the jobs")
+    assert set(looked) == {("place", "fair"), ("observe", None)}
+
+
 def test_users(ask: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def among(user: int, tenants: str) -> Finding:
         monkeypatch.setattr("fairlead.cli.doctor.finding.Subject.user", user)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from fairlead.cli.commands import audit_live, jobs
 from fairlead.cli.commands.job import demand_text, ending
+from fairlead.cli.commands.job import lines as job_lines
 from fairlead.cli.commands.logs import start_of_tail
 from fairlead.cli.common.remote import ago, lasting
 from fairlead.cli.common.screen import Screen, columns
@@ -20,7 +21,7 @@ from fairlead.cli.text import machines, shares
 from fairlead.cli.text.top import Look, picture
 from fairlead.client import Client, Output
 from fairlead.wire.fairness import BelowFair, JobShareNow, LiveAudit, Shares, TenantShare
-from fairlead.wire.jobs import JobRow, TaskAttempt, TaskCounts
+from fairlead.wire.jobs import JobDetail, JobRow, TaskAttempt, TaskCounts
 from fairlead.wire.kinds import JobState
 from fairlead.wire.machines import MachineRow, MachineState, Quarantine
 
@@ -306,3 +307,14 @@ def test_the_audit_says_who_is_below_the_fair_share_with_all_that_is_guaranteed(
         "",
         "2 tenants more below the fair share, by less",
     ]
+
+
+@pytest.mark.parametrize(("name", "number"), [("train", True), ("4711", False)])
+def test_the_number_of_a_job_is_told_but_not_beside_one_that_is_its_name(
+    name: str, number: bool
+) -> None:
+    """Slurm's jobs are called by theirs: "6 (number 2)" said that one of the two was wrong."""
+    job = JobDetail.model_validate(row(2).model_dump() | {"name": name})
+    told = list(job_lines(job, [], Screen()))
+    assert told[0].split() == ["job", name]
+    assert any("(its FAIRLEAD_JOB_ID" in line for line in told) is number

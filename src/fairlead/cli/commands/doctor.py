@@ -29,6 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the file that the service is given")
     parser.add_argument("--journal", metavar="PLACE", help="its journal, where it is elsewhere")
     parser.add_argument("--engine", choices=tuple(ENGINES), help="its engine (default: local)")
+    modes = dict.fromkeys(mode for each in ENGINES.values() for mode in each.modes)
+    parser.add_argument(
+        "--mode", choices=tuple(modes), help="what it is to a cluster that another scheduler runs"
+    )
+    parser.add_argument("--partition", metavar="NAME", help="of Slurm: the one that it is given")
     parser.add_argument("--cluster", metavar="FILE", help="its machines and tenants")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 

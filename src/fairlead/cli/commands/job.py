@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
 
 def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str]:
     """Lines on the job and its state, and one for each task."""
-    facts = [("job", f"{escaped(job.name)} (number {job.id})"), ("tenant", escaped(job.tenant))]
+    facts = [("job", escaped(job.name)), ("tenant", escaped(job.tenant))]
+    if not job.name.isdecimal():  # to whom Slurm's numbers are names, another one says nothing
+        facts.insert(1, ("number", f"{job.id} (its FAIRLEAD_JOB_ID, and in the service's log)"))
     facts.append(("state", job.state.value))
     counts = job.tasks.model_dump()
     parts = [f"{counts[state]} {state}" for state in counts if counts[state]]

@@ -15,7 +15,7 @@ from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
 from fairlead.cli.doctor.service import tenants_of
 from fairlead.client.login import login_file
 from fairlead.client.places import ADMIN_TOKEN, config_file
-from fairlead.engines.registry import ENGINES, look_at
+from fairlead.engines.registry import ENGINES, PLACE, look_at
 from fairlead.model.errors import InputError
 from fairlead.model.words import amounts, counted, tally
 from fairlead.service.journal.entry import JournalError
@@ -186,7 +186,12 @@ def users(subject: Subject) -> Finding:
                 f"the service runs as {own}, who cannot become {user!r}",
                 "run it as root, or leave `user:` out",
             )
-    if subject.plan.engine != "local":
+    kind = ENGINES[subject.plan.engine]
+    if subject.plan.mode == PLACE:
+        return well(f"tasks are jobs of {kind.machines_from}, as their tenants' users or as {own}")
+    if kind.modes:
+        return well(f"no task runs here: {kind.machines_from} runs the jobs of its cluster")
+    if kind.name != "local":
         return well("tasks run as Ray runs them")
     by_name = {each.name: each for each in tenants}
     without = [each.name for each in tenants if not _has_user(each, by_name)]
