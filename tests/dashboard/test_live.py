@@ -482,6 +482,20 @@ def test_no_page_of_a_list_is_turned_before_there_is_one(signed_in: Callable[...
     expect(page.get_by_role("link", name="work", exact=True)).to_be_visible()
 
 
+def test_who_waits_for_exact_shares_sees_for_how_long(signed_in: Callable[..., Page]) -> None:
+    """With 1,000 tenants and 6,000 jobs nothing changed on the page for a minute."""
+    page = signed_in("now", apart=True)
+    held: list[Route] = []
+    page.route("**/v1/allocation", lambda route: held.append(route))  # noqa: PLW0108  (no method)
+    page.evaluate("location.hash = 'water'")
+    remark = page.locator("main .soft").last
+    expect(remark).to_contain_text(re.compile(r"is being shared exactly, for \d+s now; with thou"))
+    for route in held:
+        route.continue_()
+    page.unroute("**/v1/allocation")
+    expect(remark).to_contain_text(re.compile(r"What was present at .*, shared exactly\."))
+
+
 def test_a_moment_is_chosen_by_keyboard(signed_in: Callable[..., Page]) -> None:
     page = signed_in("time")
     expect(page.locator(".pasts figure").first).to_be_visible()

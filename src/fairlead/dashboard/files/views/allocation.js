@@ -6,7 +6,7 @@ import { focusOf, html } from "../draw.js";
 import { water } from "../water.js";
 import { Refused, read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
-import { clock } from "../live/times.js";
+import { clock, lasting } from "../live/times.js";
 
 /** Seconds between looks, at least: the service shares the whole cluster for all who look, and rests as long as that took. */
 const APART = 10;
@@ -33,8 +33,9 @@ export function bottlenecksView() {
  */
 function drawn(title, draw) {
   const drawing = html("div", { class: "drawing" });
-  const remark = html("p", { class: "soft" }, "What is present is being shared exactly; among thousands of machines that can take a minute. It is drawn here when it is done.");
+  const remark = html("p", { class: "soft" });
   let before = "";
+  const begun = Date.now();
   let next = 0;
 
   /** @param {{time: number, picture: import("../picture.js").Picture | null, problem: string | null}} found */
@@ -49,6 +50,15 @@ function drawn(title, draw) {
     remark.textContent = picture ? `What was present at ${clock(time)}, shared exactly.` : `There is nothing to share: ${problem ?? "no task is there"}.`;
   }
 
+  /** That it is being worked out, and for how long, while there is nothing to be seen. */
+  function count() {
+    if (before) return;
+    const passed = (Date.now() - begun) / 1000;
+    const long = passed < 2 ? "" : `, for ${lasting(passed)} now`;
+    remark.textContent = `What is present is being shared exactly${long}; with thousands of jobs, or of machines, that can take a minute or two. It is drawn here when it is done.`;
+  }
+
+  count();
   return {
     title,
     element: html("section", {}, html("h1", {}, title), drawing, remark),
@@ -56,12 +66,15 @@ function drawn(title, draw) {
       const early = next - Date.now();
       if (early > 0) return early / 1000;
       let retry = 0;
+      const counting = setInterval(count, 1000);
       try {
         show(await read("/v1/allocation", {}, signal));
       } catch (error) {
         if (!(error instanceof Refused) || error.status === 401) throw error;
         ({ retry } = error);
-        remark.textContent = `Not shared${before ? " anew" : ""}: ${error.message}${retry ? `; trying again in ${retry} s` : ""}.`;
+        remark.textContent = `Not shared ${before ? "anew" : "yet"}: ${error.message}${retry ? `; trying again in ${retry} s` : ""}.`;
+      } finally {
+        clearInterval(counting);
       }
       next = Date.now() + 1000 * (retry || APART);
       return retry || APART;
