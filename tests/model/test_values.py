@@ -150,6 +150,7 @@ JOB_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"gang": "1.5"}, "gang: 1.5 is not a number of tasks that start together"),
     ({"gang": 5, "tasks": 4}, "gang: a gang of 5 is more than all 4 tasks; write at most 4"),
     ({"duration": "30"}, '"30" is not a duration; write the unit: 30s'),
+    ({"duration": "-1"}, '"-1" is not a duration; write the unit: 1s, 1m or 1h'),
     ({"duration": 0}, "duration: 0 is not positive"),
     ({"prefer": "zone", "prefer_for": "30"}, '"30" is not a duration; write the unit: 30s'),
     ({"prefer": "zone", "prefer_for": "soon"}, '"soon" is not a duration; write a number and'),

@@ -105,9 +105,10 @@ def _written(amount: Amount) -> Fraction:
         number = re.fullmatch(NUMBER, amount)
         if number and not exact(amount):
             return Fraction(0)  # the only time that needs no unit
+        size = amount.lstrip("+-")  # no time is below 0: nobody is led to write one
         raise InputError(
             f'"{amount[:60]}" is not a duration',
-            f"write the unit: {amount}s, {amount}m or {amount}h"
+            f"write the unit: {size}s, {size}m or {size}h"
             if number
             else "write a number and us, ms, s, m, h or d, as in 30s",
         )

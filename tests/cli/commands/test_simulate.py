@@ -442,3 +442,21 @@ def test_evictions_that_no_task_lives_through_are_told_while_the_run_goes_on(
     assert told[0].startswith("tsf, seed 0: 1,000 tasks were evicted, or lost their machine, since")
     assert told[0].count("since one ended last") == 1
     assert told[1] == ""
+
+
+def test_looks_that_leave_a_run_no_time_are_told_while_it_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--distance 1us went on for hours."""
+    cluster, jobs = tmp_path / "cluster.yaml", tmp_path / "jobs.csv"
+    cluster.write_text("machines: [{name: a, capacity: {cpu: 1}}]\n", encoding="utf-8")
+    jobs.write_text("name,submit,duration,cpu\none,0,600,1\n", encoding="utf-8")
+    words = [str(cluster), str(jobs), "--until", "11ms", "--json", "--out", str(tmp_path / "out")]
+    assert main(["simulate", *words, "--record", "shares", "--sample", "1us"]) == Exit.OK
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "tsf, seed 0: it was looked at 10,000 times while 0.01 s of its own time"
+    )
+    words[-1] += "2"
+    assert main(["simulate", *words, "--record", "shares", "--sample", "2us"]) == Exit.OK
+    assert capsys.readouterr().err == ""
