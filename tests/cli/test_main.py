@@ -12,8 +12,9 @@ import pytest
 
 from fairlead.__main__ import THREADS
 from fairlead.cli.commands import allocate as allocate_command
+from fairlead.cli.common.too_long import too_long
 from fairlead.cli.main import COMMANDS, FILES, Exit, main
-from fairlead.model.errors import CertificateError, SolverError
+from fairlead.model.errors import CertificateError, InputError, SolverError
 from fairlead.version import __version__
 from tests.surroundings import without_service
 from tests.transcripts import EXAMPLES
@@ -277,6 +278,12 @@ def test_what_is_too_long_for_a_path_is_told_so(
     options = [word.partition("=")[0] for word in words if word.startswith("-")]
     assert err.startswith(f"error: {options[-1]}: 'a" if options else "error: 'a")
     assert [path.name for path in tmp_path.iterdir()] == ["all.yaml"]
+
+
+def test_an_error_that_is_its_own_cause_has_an_end() -> None:
+    error = InputError("wrong")
+    error.__cause__ = error
+    assert too_long(error, [LONG], {}) is None
 
 
 def test_a_variable_that_is_too_long_for_a_path_is_named(

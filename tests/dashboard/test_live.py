@@ -721,9 +721,19 @@ def test_no_link_of_the_audit_is_cut_off(place: Place, signed_in: Callable[..., 
         "vision lacks 1 task of train for 5 minutes: it waits for machines on which tasks run"
     )
     short = {
-        "tenant": "vision", "guaranteed": 0.125, "has": 0.0625, "shortfall": 0.0625, "tasks": 1,
-        "job": "train", "since": 10**15, "cause": "held", "counts": {"language": 2},
-        "lacking": {"cpu": 1}, "able": 1, "machines": "m1", "sentence": sentence,
+        "tenant": "vision",
+        "guaranteed": 0.125,
+        "has": 0.0625,
+        "shortfall": 0.0625,
+        "tasks": 1,
+        "job": "train",
+        "since": 10**15,
+        "cause": "held",
+        "counts": {"language": 2},
+        "lacking": {"cpu": 1},
+        "able": 1,
+        "machines": "m1",
+        "sentence": sentence,
     }
     told = place.client.audit().model_dump(mode="json", by_alias=True) | {"shortfalls": [short]}
     page.route("**/v1/audit*", lambda route: route.fulfill(json=told))

@@ -17,9 +17,9 @@ def too_long(
 ) -> InputError | None:
     """The mistake behind the error, with the option or the variable that named it; None where it
     was about something else."""
-    found: BaseException | None = error
-    while found is not None and getattr(found, "errno", None) != errno.ENAMETOOLONG:
-        found = found.__cause__
+    found = next(
+        (e for e in _behind(error) if getattr(e, "errno", None) == errno.ENAMETOOLONG), None
+    )
     if found is None:
         return None
     path = str(getattr(found, "filename", None) or "")
@@ -29,6 +29,16 @@ def too_long(
     return InputError(
         f"{where}{brief(word)!r} is longer than a path may be", "give the path of a file or folder"
     )
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """The error and its causes, each once: one that is told anew may be its own cause."""
+    seen: list[BaseException] = []
+    found: BaseException | None = error
+    while found is not None and found not in seen:
+        yield found
+        seen.append(found)
+        found = found.__cause__
 
 
 def _named(words: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
