@@ -103,8 +103,9 @@ class CrashError(BaseException):
     exception, so that nothing in the service can survive it."""
 
 
-class BrokenPromiseError(AssertionError):
-    """The service broke a promise. `rule` names which, the same for every run that shows it."""
+class BrokenPromiseError(BaseException):
+    """The service broke a promise. `rule` names which, the same for every run that shows it. No
+    ordinary exception, for the service goes on after what its engine raises, whatever it is."""
 
     def __init__(self, rule: str, what: str) -> None:
         super().__init__(f"{rule}: {what}")

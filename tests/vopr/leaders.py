@@ -443,6 +443,9 @@ class Leaders:
             assert isinstance(service.engine, Launcher)
             service.engine.frozen = False
         replies = service.step(self.now + computer.wall, fresh)
+        if isinstance(service, Service):
+            for fault in service.suspects.faults:
+                raise BrokenPromiseError("engine and service fail as foreseen", fault)
         self._read(computer, service)
         for ask, reply in zip(fresh, replies, strict=True):
             if isinstance(reply, Done):

@@ -333,6 +333,8 @@ class Simulation:
         if self.steps > MOST_STEPS:
             raise BrokenPromiseError("a run comes to an end", f"{MOST_STEPS} steps were made")
         life.front.turn(now + self.offset)
+        for fault in life.service.suspects.faults:
+            raise BrokenPromiseError("engine and service fail as foreseen", fault)
         if self.network.server is not life.front:
             life.front.begin()
             self.network.server = life.front

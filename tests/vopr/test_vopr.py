@@ -12,6 +12,7 @@ import pytest
 from tests.once import once
 from tests.vopr.__main__ import main
 from tests.vopr.chosen import CAUGHT_BY, LIVES, MENDED
+from tests.vopr.engine import SimEngine
 from tests.vopr.faults import Trace
 from tests.vopr.mutants import MUTANTS
 from tests.vopr.plan import draw
@@ -74,6 +75,21 @@ def test_a_planted_bug_is_caught(name: str) -> None:
             assert seed == CAUGHT_BY[name], f"{seed} catches it now: say so in tests/vopr/chosen.py"
             return
     pytest.fail(f"{name} was not caught in {CAUGHT_WITHIN} seeds")
+
+
+def test_a_mistake_of_the_simulated_engine_itself_is_heard_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The service takes it for an engine that is away, and goes on."""
+
+    def mistaken(_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(SimEngine, "poll", mistaken)
+    failure, _ = run(draw(0))
+    assert failure is not None
+    assert failure.rule == "engine and service fail as foreseen"
+    assert "the engine failed at `poll`, as nobody foresaw: KeyError" in failure.what
 
 
 def test_the_command_that_a_failure_names_tells_a_life(
