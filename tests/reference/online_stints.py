@@ -10,8 +10,8 @@ from tests.reference.online_line import held_by
 from tests.reference.online_order import SHARE, active_tenants, exact_weight
 from tests.reference.online_state import PlainJob, PlainMachine, Stint, World, needed
 
-UNITS = 2**20
-"""What is held is counted in so many of its units here."""
+COARSE, HEAVIEST = 2**20, 2**40
+"""A tenant counts as so heavy where its part is found, and others as no more than that."""
 POINTS = 2**10
 """A rest is counted in microseconds / POINTS."""
 MOST, LONG, DEBT = 2**20, 2**42, 2**61
@@ -51,9 +51,7 @@ def rests(world: World, job: PlainJob, scales: Mapping[int, float]) -> bool:
         return False
     more = together * round(SHARE / scales[job.seq])
     return any(
-        stint.owes > 0
-        and not stint.alone
-        and (held_by(world, whose, scales) + more) // UNITS > stint.part
+        stint.owes > 0 and not stint.alone and held_by(world, whose, scales) + more > stint.part
         for whose in _nodes(world, job)
         if (stint := world.stints.get(whose)) is not None
     )
@@ -70,13 +68,13 @@ def end_rests(world: World) -> None:
 def measure(world: World, active: Set[int], scales: Mapping[int, float]) -> None:
     """How fast each owes more, or less, from now on."""
     for whose, stint in list(world.stints.items()):
-        held = held_by(world, whose, scales) // UNITS
+        held = held_by(world, whose, scales)
         stint.stale = True
         if stint.measured is None or world.now >= _until(world, stint):
             _find_part(world, whose, stint, active, scales)
         stint.rate = -POINTS
         if not stint.alone:
-            stint.rate += min(held * POINTS // stint.part, MOST)
+            stint.rate += int(min(float(held) * POINTS / stint.part, MOST))
         if stint.owes == 0 and stint.rate <= 0 and (not stint.alone or held == 0):
             del world.stints[whose]
 
@@ -95,10 +93,9 @@ def _find_part(
     others = [
         other for other in beside if other != whose and _could_use(world, other, machine, active)
     ]
-    weight = _weight(world, whose)
-    weights = weight + sum(_weight(world, other) for other in others)
-    held = sum(held_by(world, each, scales) // UNITS for each in (whose, *others))
-    stint.part = max(held * weight // weights, 1)
+    weights = COARSE + sum(_weight(world, whose, other) for other in others)
+    held = sum(held_by(world, each, scales) for each in (whose, *others))
+    stint.part = max(int(float(held) * COARSE / weights), 1)
     stint.alone, stint.measured, stint.stale = not others, world.now, False
 
 
@@ -117,9 +114,13 @@ def _could_use(world: World, whose: Whose, machine: PlainMachine, active: Set[in
     return fits and all(satisfies(machine.machine, term) for term in set.intersection(*terms))
 
 
-def _weight(world: World, whose: Whose) -> int:
-    weight = float(exact_weight(world, whose)) if isinstance(whose, str) else 1.0
-    return max(int(weight * POINTS), 1)
+def _weight(world: World, whose: Whose, other: Whose) -> int:
+    """What the other one weighs where this one weighs COARSE."""
+    one, beside = (
+        float(exact_weight(world, each)) if isinstance(each, str) else 1.0
+        for each in (whose, other)
+    )
+    return int(min(max(beside / one * COARSE, 1), HEAVIEST))
 
 
 def next_rested(world: World) -> int | None:

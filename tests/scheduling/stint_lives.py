@@ -20,6 +20,8 @@ from tests.scheduling.draw import PLACEMENTS, SECOND, Case
 
 WHOSE = ("a", "a", "b", "c", "d", "d/x", "d/y", None)
 """Jobs are of these tenants, or of nobody; of some there are more."""
+SIZES = (1, 1, 1, 10**12, 1, Fraction(1, 10**6))
+"""Of a life, all weights that are told are so many times what is drawn."""
 AT_ONCE = 7
 """So many jobs wait, or run, at most."""
 
@@ -39,10 +41,11 @@ def life(seed: int, length: int = 60) -> Case:
     return Case(**{**vars(case), "instants": tuple(_instants(random, case, length))})
 
 
-def _begun(random: Random) -> Iterator[Event]:
+def _begun(random: Random, unit: Fraction | int) -> Iterator[Event]:
     for name in sorted({whose for whose in WHOSE if whose}):
         parent = name.split("/")[0] if "/" in name else None
         weight = random.choice((None, None, 1, 2, Fraction(1, 3)))
+        weight = None if weight is None else weight * unit
         yield events.TenantChanged(0, Tenant(name, parent=parent, weight=weight))
     for i in range(random.randint(2, 4)):
         size = {"cpu": random.choice((2, 4)), "memory": 4}
@@ -66,7 +69,7 @@ def _instants(random: Random, case: Case, length: int) -> Iterator[tuple[Event, 
     decider = case.reference()
     world = decider.world
     ends: list[tuple[int, int, str, int]] = []
-    told: list[Event] = list(_begun(random))
+    told: list[Event] = list(_begun(random, SIZES[case.seed % len(SIZES)]))
     launched = 0
     for _ in range(length):
         for event in told:

@@ -47,7 +47,7 @@ FOUND_OUT: dict[str, tuple[int, Callable[..., object] | None]] = {
     "end_rests": (2, None),
     "next_rested": (1, None),
     "_find_part": (1, None),
-    "_weight": (4, lambda *_: 1024),
+    "_weight": (4, lambda *_: 2**20),
 }
 """Seeds of lives that need these of the reference, and what stands for them."""
 
@@ -191,6 +191,31 @@ def test_it_rests_until_its_average_is_its_part() -> None:
     # Now machines are reserved for it.
     assert owed(core) == 0
     assert core.state.header[0]["reservations"] == 4
+
+
+@pytest.mark.parametrize("size", [Fraction(1, 2000), 10**12])
+def test_weights_of_any_size_say_what_a_part_is(size: Fraction | int) -> None:
+    # As those of pools, which are shares: a pool of two of a thousand machines weighs 0.002.
+    weights = [Tenant("a", weight=3 * size), Tenant("b", weight=size)]
+    core = after_a_stint(*(TenantChanged(STARTED, each) for each in weights))
+    # It held four for this time, where three are its part.
+    assert abs(owed(core) - LONG // 3) < LONG // 500
+
+
+def test_tasks_that_are_next_to_nothing_of_a_cluster_count() -> None:
+    core = Core([Unit("cpu"), Unit("memory")], policy="kdf(k=2)", checked=True)
+    huge, where = {"cpu": 10**6, "memory": 10**6}, {"zone": "elsewhere"}
+    for event in [MachineJoined(0, Machine("huge", huge, where)), *begun(0)]:
+        core.apply(event)
+    for i in range(4):
+        core.apply(MachineJoined(0, Machine(f"m{i}", {"cpu": 1, "memory": 1}, {"zone": "here"})))
+    one = Job("b", {"cpu": 1, "memory": 1}, tenant="b", where="zone = here")
+    core.apply(
+        JobSubmitted(STARTED, replace(one, name="first", tenant="a", gang=4, tasks=Fraction(4)))
+    )
+    core.handle(JobSubmitted(STARTED, one))
+    core.handle(TimePassed(STARTED + LONG))
+    assert abs(owed(core) - LONG) < LONG // 500
 
 
 def test_it_wakes_when_the_rest_is_over_and_machines_are_reserved_soon() -> None:

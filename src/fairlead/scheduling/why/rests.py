@@ -8,7 +8,6 @@ from fractions import Fraction
 from fairlead.model.words import machines, timespan
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import POINTS
-from fairlead.scheduling.kernels.room.permission import UNITS
 from fairlead.scheduling.state.ids import Ids
 
 MICRO = 10**6
@@ -64,7 +63,7 @@ def after_stints(state: State, ids: Ids, slot: int, together: int) -> list[After
     while t >= 0 and together > 1:
         tenant = state.tenant[t]
         owes, rate = int(tenant["owes"]), int(tenant["rate"])
-        then = (int(tenant["held"]) + more) // UNITS
+        then = int(tenant["held"]) + more
         if owes > 0 and not tenant["alone"] and then > int(tenant["part"]):
             name = None if tenant["single"] else ids.tenant_at[t].name
             pace = -rate if rate < 0 else POINTS

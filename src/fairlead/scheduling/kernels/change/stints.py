@@ -20,9 +20,8 @@ from __future__ import annotations
 from fairlead.compiling import inner, shared, small
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, POINTS
+from fairlead.scheduling.kernels.memory.tables import COARSE, NEVER, NONE, POINTS
 from fairlead.scheduling.kernels.room.permission import (
-    UNITS,
     at_once,
     has_room,
     has_terms,
@@ -39,6 +38,8 @@ MOST = 1 << 20
 """A rate is no more than this, a time no longer than LONG, and what is owed no more than DEBT."""
 LONG = 1 << 42
 DEBT = 1 << 61
+HEAVIEST = float(1 << 40)
+"""Whoever weighs a million times as much as a tenant beside it counts so."""
 
 
 @inner
@@ -97,9 +98,11 @@ def _step(s: Handle) -> int:
 
 
 @small
-def _weight(s: Handle, t: int) -> int:
-    """The tenant's weight as a whole number."""
-    return max(int64(s.tenant[t].weight * POINTS), int64(1))
+def _weight(s: Handle, t: int, beside: int) -> int:
+    """What one beside the tenant weighs where it weighs COARSE itself: weights may be of any size,
+    and those of pools are shares. As a whole number, so that no order of a sum matters."""
+    times = s.tenant[beside].weight / s.tenant[t].weight
+    return int64(min(max(times * COARSE, 1.0), HEAVIEST))
 
 
 @inner
@@ -117,8 +120,7 @@ def _find_part(s: Handle, t: int) -> None:
     """Finds the tenant's part: what it has where it and those beside it that wait, and could use
     what its last gang took, hold alike; and whether there are any."""
     tenant = s.tenant[t]
-    weight = _weight(s, t)
-    weights, held = weight, tenant.held // UNITS
+    weights, held = int64(COARSE), int64(tenant.held)
     parent = int64(tenant.parent)
     k = int64(0) if parent < 0 else int64(s.tenant[parent].child)
     while k >= 0 and k < s.header[0].tenants:
@@ -130,11 +132,11 @@ def _find_part(s: Handle, t: int) -> None:
             and other.jobs + other.children > 0
             and _could_use(s, k, tenant.took)
         ):
-            weights += _weight(s, k)
-            held += other.held // UNITS
+            weights += _weight(s, t, k)
+            held += other.held
         k = k + 1 if parent < 0 else int64(other.sibling)
-    tenant.part = max(held * weight // weights, int64(1))
-    tenant.alone = 1 if weights == weight else 0
+    tenant.part = max(int64(float(held) * COARSE / weights), int64(1))
+    tenant.alone = 1 if weights == COARSE else 0
     tenant.measured = s.header[0].now
     tenant.stale = 0
 
@@ -149,14 +151,13 @@ def measure(s: Handle) -> None:
     while i < w.stints:
         t = s.stints[i]
         tenant = s.tenant[t]
-        held = tenant.held // UNITS
         tenant.stale = 1
         if tenant.measured < 0 or w.now >= tenant.measured + _step(s):
             _find_part(s, t)
         tenant.rate = -POINTS
         if not tenant.alone:
-            tenant.rate += min(held * POINTS // tenant.part, int64(MOST))
-        if tenant.owes == 0 and tenant.rate <= 0 and (not tenant.alone or held == 0):
+            tenant.rate += int64(min(float(tenant.held) * POINTS / tenant.part, float(MOST)))
+        if tenant.owes == 0 and tenant.rate <= 0 and (not tenant.alone or tenant.held == 0):
             end_stint(s, t)  # another one is at its place
         else:
             i += 1

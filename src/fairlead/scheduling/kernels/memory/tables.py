@@ -22,9 +22,9 @@ MANY = 1 << 60
 SHARE = 1 << 40
 """The idle tasks of a tenant are counted in units of 1 / SHARE of a share."""
 COARSE = 1 << 20
-"""And where they are multiplied by times, in units of 1 / COARSE."""
+"""Of weights beside each other, one is counted in parts of the other one / COARSE."""
 POINTS = 1 << 10
-"""A rest is counted in microseconds / POINTS, and a weight in parts of POINTS."""
+"""A rest is counted in microseconds / POINTS."""
 NEVER = (1 << 63) - 1
 """A time that does not come; an expected end that nobody told."""
 GRADES = 256
@@ -186,7 +186,7 @@ TENANT = in_lines(
         ("stint", np.int64),  # its place there, from 1 on; 0: it is not there
         ("owes", np.int64),  # so long it rests yet, in microseconds / POINTS
         ("rate", np.int64),  # so much more with each microsecond
-        ("part", np.int64),  # in units of 1 / COARSE of a share
+        ("part", np.int64),  # in units of 1 / SHARE
         ("alone", np.int64),  # nobody beside it waits who could use what its last gang took
         ("took", np.int64),  # the machine of a task of that
         ("measured", np.int64),  # when that was found; NONE: it is to be found now

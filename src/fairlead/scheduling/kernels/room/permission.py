@@ -28,13 +28,10 @@ import numpy as np
 from fairlead.compiling import inner, kernel, shared, small
 from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import COARSE, NEVER, SHARE, UNLIMITED
+from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, ask_for, next_within
 from fairlead.scheduling.kernels.room.rooms import fits_beside, fits_now
 from fairlead.scheduling.kernels.room.spare import has_spare, is_open, is_owned
-
-UNITS = SHARE // COARSE
-"""Of what is held that make one of a part."""
 
 
 @inner
@@ -212,7 +209,7 @@ def rests(s: Handle, j: int) -> bool:
     t = int64(s.job[j].tenant)
     while t >= 0:
         tenant = s.tenant[t]
-        then = (tenant.held + tasks * s.job[j].unit) // UNITS
+        then = tenant.held + tasks * s.job[j].unit
         if tenant.owes > 0 and not tenant.alone and then > tenant.part:
             return True
         t = int64(tenant.parent)
