@@ -91,7 +91,11 @@ def _find_part(
         beside += [seq for seq in active if world.jobs[seq].job.tenant is None]
     machine = world.machines[stint.took]
     others = [
-        other for other in beside if other != whose and _could_use(world, other, machine, active)
+        other
+        for other in beside
+        if other != whose
+        and _could_use(world, other, machine, active)
+        and not _is_full(world, other, active)
     ]
     weights = COARSE + sum(_weight(world, whose, other) for other in others)
     held = sum(held_by(world, each, scales) for each in (whose, *others))
@@ -103,7 +107,7 @@ def _could_use(world: World, whose: Whose, machine: PlainMachine, active: Set[in
     """Could a job of it use the machine, by the least that all its jobs that wait ask for?"""
     if machine.state is not MachineState.UP:
         return True
-    names = [job for job in world.jobs if job.seq in active and whose in _nodes(world, job)]
+    names = _waiting(world, whose, active)
     terms = [
         {*needed_by(job.job)}
         | ({*job.job.prefer.requirements} if world.now < job.since + job.patience else set())
@@ -112,6 +116,23 @@ def _could_use(world: World, whose: Whose, machine: PlainMachine, active: Set[in
     least = [min(amounts) for amounts in zip(*(job.demand for job in names), strict=True)]
     fits = all(d <= there for d, there in zip(least, machine.capacity, strict=True))
     return fits and all(satisfies(machine.machine, term) for term in set.intersection(*terms))
+
+
+def _waiting(world: World, whose: Whose, active: Set[int]) -> list[PlainJob]:
+    return [job for job in world.jobs if job.seq in active and whose in _nodes(world, job)]
+
+
+def _is_full(world: World, whose: Whose, active: Set[int]) -> bool:
+    """Is so much held that its own limits leave less than the least that its jobs ask for?"""
+    if not isinstance(whose, str):
+        return False
+    for r, measure in enumerate(world.measures):
+        need = min(job.demand[r] for job in _waiting(world, whose, active))
+        held = sum(job.demand[r] * len(world.tasks_of(job)) for job in world.holders(whose))
+        limit = world.tenants[whose].limit.get(measure.name)
+        if limit is not None and need and (held + need) * measure.unit > limit:
+            return True
+    return False
 
 
 def _weight(world: World, whose: Whose, other: Whose) -> int:

@@ -21,7 +21,9 @@ from tests.scheduling.draw import PLACEMENTS, SECOND, Case
 WHOSE = ("a", "a", "b", "c", "d", "d/x", "d/y", None)
 """Jobs are of these tenants, or of nobody; of some there are more."""
 SIZES = (1, 1, 1, 10**12, 1, Fraction(1, 10**6))
-"""Of a life, all weights that are told are so many times what is drawn."""
+"""By the seed: all weights that are told in a life are so many times what is drawn."""
+LIMITED = (3, 5)
+"""And of such a life b and c have a limit."""
 AT_ONCE = 7
 """So many jobs wait, or run, at most."""
 
@@ -41,12 +43,14 @@ def life(seed: int, length: int = 60) -> Case:
     return Case(**{**vars(case), "instants": tuple(_instants(random, case, length))})
 
 
-def _begun(random: Random, unit: Fraction | int) -> Iterator[Event]:
+def _begun(random: Random, seed: int) -> Iterator[Event]:
+    kind = seed % len(SIZES)
     for name in sorted({whose for whose in WHOSE if whose}):
         parent = name.split("/")[0] if "/" in name else None
         weight = random.choice((None, None, 1, 2, Fraction(1, 3)))
-        weight = None if weight is None else weight * unit
-        yield events.TenantChanged(0, Tenant(name, parent=parent, weight=weight))
+        weight = None if weight is None else weight * SIZES[kind]
+        limit = {"cpu": 2} if kind in LIMITED and name in "bc" else {}
+        yield events.TenantChanged(0, Tenant(name, parent=parent, weight=weight, limit=limit))
     for i in range(random.randint(2, 4)):
         size = {"cpu": random.choice((2, 4)), "memory": 4}
         yield events.MachineJoined(0, Machine(f"m{i}", size, {"zone": random.choice("ab")}))
@@ -69,7 +73,7 @@ def _instants(random: Random, case: Case, length: int) -> Iterator[tuple[Event, 
     decider = case.reference()
     world = decider.world
     ends: list[tuple[int, int, str, int]] = []
-    told: list[Event] = list(_begun(random, SIZES[case.seed % len(SIZES)]))
+    told: list[Event] = list(_begun(random, case.seed))
     launched = 0
     for _ in range(length):
         for event in told:

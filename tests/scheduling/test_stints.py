@@ -47,6 +47,7 @@ FOUND_OUT: dict[str, tuple[int, Callable[..., object] | None]] = {
     "end_rests": (2, None),
     "next_rested": (1, None),
     "_find_part": (1, None),
+    "_is_full": (15, lambda *_: False),
     "_weight": (4, lambda *_: 2**20),
 }
 """Seeds of lives that need these of the reference, and what stands for them."""
@@ -279,6 +280,24 @@ def test_who_could_not_use_what_it_took_does_not_make_it_rest() -> None:
     core = after_a_stint(*told, JobCancelled(STARTED, "b"), waits)
     assert owed(core) == 0
     assert running(core, "second") == 4
+
+
+def test_who_holds_all_that_its_limit_allows_does_not_make_it_rest_for_longer() -> None:
+    limited = [Tenant(f"l{i}", limit={"cpu": 1}) for i in range(2)]
+    told = [*begun(6, limited), *(JobSubmitted(0, single(each.name)) for each in limited)]
+    core = Core([Unit("cpu")], checked=True)
+    for event in told:
+        core.apply(event)
+    core.decide()
+    core.apply(JobSubmitted(STARTED, gang("a", "first", 4, 4)))
+    core.handle(JobSubmitted(STARTED, single("b")))
+    core.handle(TimePassed(STARTED + LONG))
+    # Of the four CPUs that the others leave two are its part.
+    assert owed(core) == LONG
+    core.handle(JobCancelled(STARTED + LONG, "b"))
+    while (wake := core.wake()) is not None and core.now < STARTED + 3 * LONG:
+        core.handle(TimePassed(wake))
+    assert owed(core) == 0  # only those wait that may not have more
 
 
 def test_a_gang_within_its_part_starts_as_if_nobody_rested() -> None:

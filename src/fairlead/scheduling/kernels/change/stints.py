@@ -7,8 +7,8 @@ each microsecond at a share it owes (share / part - 1) more, and so with less th
 less. Where nobody else waits a microsecond at whatever share is one of rest.
 
 Its part is what it has where it and those beside it that wait hold alike, by their weights, if they
-could use a machine that its last gang took. Beside it are the tenants of the same parent, and so it
-is at each tenant above.
+could use a machine that its last gang took and do not hold all that their limits allow. Beside it
+are the tenants of the same parent, and so it is at each tenant above.
 
 Who owes rests: no room is kept or reserved for a gang with which it would be above its part, and
 such a gang comes after all others, whatever its level: it starts where nobody else can use the room
@@ -20,7 +20,7 @@ from __future__ import annotations
 from fairlead.compiling import inner, shared, small
 from fairlead.scheduling.kernels.change.clocks import stir
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import COARSE, NEVER, NONE, POINTS
+from fairlead.scheduling.kernels.memory.tables import COARSE, NEVER, NONE, POINTS, UNLIMITED
 from fairlead.scheduling.kernels.room.permission import (
     at_once,
     has_room,
@@ -116,6 +116,18 @@ def _could_use(s: Handle, t: int, m: int) -> bool:
 
 
 @inner
+def _is_full(s: Handle, t: int) -> bool:
+    """Do the tenant's own limits leave no room for any job below it that waits? Others have what
+    it cannot have then, so it takes nothing from their parts."""
+    leaf, full = int64(s.tenant[t].leaf), False
+    for r in range(s.need.shape[1]):
+        limit, need = s.limit[t, r], s.need[leaf, r]
+        held = s.used[t, r] - s.owed[t, r]
+        full |= limit != UNLIMITED and need > 0 and held + need > limit
+    return full
+
+
+@inner
 def _find_part(s: Handle, t: int) -> None:
     """Finds the tenant's part: what it has where it and those beside it that wait, and could use
     what its last gang took, hold alike; and whether there are any."""
@@ -131,6 +143,7 @@ def _find_part(s: Handle, t: int) -> None:
             and other.parent == parent
             and other.jobs + other.children > 0
             and _could_use(s, k, tenant.took)
+            and not _is_full(s, k)
         ):
             weights += _weight(s, t, k)
             held += other.held
