@@ -297,7 +297,9 @@ class Decider:
             else:
                 pass_on(self.world, job, active_jobs(self.world, scales))
         if together > 1:
-            begin(self.world, job, machine)
+            names = [launch.machine for launch in reversed(launches)]
+            taken = [m for name in names if (m := self.world.machine_named(name)) is not None]
+            begin(self.world, job, taken, active_jobs(self.world, scales))
         return launches
 
     def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:

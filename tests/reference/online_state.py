@@ -114,14 +114,14 @@ class Clock:
 @dataclass
 class Stint:
     """What somebody owes in microseconds / 1024, how much more with each microsecond, its part,
-    whether nobody beside it waits who could use the machine that its last gang took, when that was
+    whether nobody beside it waits who could use a machine that it took, when that was
     found, and whether it was decided since."""
 
     owes: int = 0
     rate: int = 0
     part: int = 0
     alone: bool = False
-    took: int = 0
+    took: int | None = None
     measured: int | None = None
     stale: bool = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 
 from fairlead.scheduling.state.terms import needed_by, satisfies
 from fairlead.scheduling.transitions import MachineState
@@ -27,12 +27,18 @@ def _nodes(world: World, job: PlainJob) -> list[Whose]:
     return [tenant.name for tenant in world.ancestors(job)] or [job.seq]
 
 
-def begin(world: World, job: PlainJob, machine: PlainMachine) -> None:
-    """A gang of the job was started, its last task on the machine."""
+def begin(world: World, job: PlainJob, machines: Sequence[PlainMachine], active: Set[int]) -> None:
+    """A gang of the job was started, its tasks on these machines, the last one first."""
     if world.levelled and world.filling and world.hold_for is not None:
         for whose in _nodes(world, job):
             stint = world.stints.setdefault(whose, Stint())
-            stint.measured, stint.took = None, machine.seq
+            took = [stint.took] if stint.owes > 0 or stint.measured is None else []
+            took = [*took, *(machine.seq for machine in machines)]
+            stint.took = max(
+                (seq for seq in took if seq is not None),
+                key=lambda seq: len(_beside(world, whose, world.machines[seq], active)),
+            )
+            stint.measured = None
 
 
 def charge(world: World, time: int) -> None:
@@ -83,24 +89,29 @@ def _find_part(
     world: World, whose: Whose, stint: Stint, active: Set[int], scales: Mapping[int, float]
 ) -> None:
     """What it has where it and those beside it that wait and could use what it took hold alike."""
+    assert stint.took is not None
+    others = _beside(world, whose, world.machines[stint.took], active)
+    weights = COARSE + sum(_weight(world, whose, other) for other in others)
+    held = sum(held_by(world, each, scales) for each in (whose, *others))
+    stint.part = max(int(float(held) * COARSE / weights), 1)
+    stint.alone, stint.measured, stint.stale = not others, world.now, False
+
+
+def _beside(world: World, whose: Whose, machine: PlainMachine, active: Set[int]) -> list[Whose]:
+    """Those beside it who wait, could use the machine, and may have more."""
     parent = world.tenants[whose].parent if isinstance(whose, str) else None
     busy = active_tenants(world, set(active))
     beside: list[Whose] = [t.name for t in world.tenants.values() if t.parent == parent]
     beside = [name for name in beside if name in busy]
     if parent is None:
         beside += [seq for seq in active if world.jobs[seq].job.tenant is None]
-    machine = world.machines[stint.took]
-    others = [
+    return [
         other
         for other in beside
         if other != whose
         and _could_use(world, other, machine, active)
         and not _is_full(world, other, active)
     ]
-    weights = COARSE + sum(_weight(world, whose, other) for other in others)
-    held = sum(held_by(world, each, scales) for each in (whose, *others))
-    stint.part = max(int(float(held) * COARSE / weights), 1)
-    stint.alone, stint.measured, stint.stale = not others, world.now, False
 
 
 def _could_use(world: World, whose: Whose, machine: PlainMachine, active: Set[int]) -> bool:

@@ -300,6 +300,26 @@ def test_who_holds_all_that_its_limit_allows_does_not_make_it_rest_for_longer() 
     assert owed(core) == 0  # only those wait that may not have more
 
 
+OWN = ("own0", "own1")
+
+
+def with_its_own(own_gang: bool) -> list[Event]:
+    """Tenant a has two machines that nobody else can use, and gangs that run anywhere, or there."""
+    machines = [MachineJoined(0, Machine(name, {"cpu": 1})) for name in OWN]
+    rest = [JobSubmitted(0, replace(single(name), exclude=OWN)) for name in SMALL]
+    gangs = [JobSubmitted(0, gang("a"))]
+    if own_gang:
+        gangs.append(JobSubmitted(0, replace(gang("a", "own", 2), machines=OWN)))
+    return [*machines, *gangs, *rest]
+
+
+@pytest.mark.parametrize("own_gang", [False, True])
+def test_time_on_machines_that_nobody_else_can_use_is_no_rest(own_gang: bool) -> None:
+    seen = lived([*begun(), *with_its_own(own_gang)])
+    assert held(seen, "a") < 1.2 * (CPUS + 2) / 4
+    assert all(held(seen, name) > 0.8 * CPUS / 4 for name in SMALL)
+
+
 def test_a_gang_within_its_part_starts_as_if_nobody_rested() -> None:
     core = after_a_stint()
     time = STARTED + LONG

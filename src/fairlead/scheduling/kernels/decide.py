@@ -85,7 +85,7 @@ def decide(s: Handle, rule: Any) -> int:
             liked = liked or is_preferred(s, j, m)
         if liked:
             restart_patience(s, j)
-        split_gang(s, j, m, tasks)
+        split_gang(s, j, tasks)
     forget_near(s)
     finish(s)
     return NOT_FULL

@@ -192,7 +192,7 @@ def decide_guided(s: Handle, rule: Any) -> int:
             liked = liked or is_preferred(s, j, m)
         if liked:
             restart_patience(s, j)
-        if split_gang(s, j, m, tasks):
+        if split_gang(s, j, tasks):
             w.fell = 1  # its bound may say that it may be placed nowhere
     finish(s)
     return NOT_FULL

@@ -146,12 +146,12 @@ def lacks(s: Handle, tasks: int) -> int:
 
 
 @inner
-def split_gang(s: Handle, j: int, m: int, tasks: int) -> bool:
-    """After so many tasks of the job were launched together, the last one on machine m: need those
-    that are left not start together? Then all machines are looked at for it."""
+def split_gang(s: Handle, j: int, tasks: int) -> bool:
+    """After so many tasks of the job were launched together: need those that are left not start
+    together? Then all machines are looked at for it."""
     job = s.job[j]
     if tasks > 1:
-        begin_stint(s, j, m)
+        begin_stint(s, j, tasks)
     parted = tasks > 1 and 0 < job.waiting < job.gang
     if parted:
         freshen(s, j)

@@ -7,7 +7,7 @@ each microsecond at a share it owes (share / part - 1) more, and so with less th
 less. Where nobody else waits a microsecond at whatever share is one of rest.
 
 Its part is what it has where it and those beside it that wait hold alike, by their weights, if they
-could use a machine that its last gang took and do not hold all that their limits allow. Beside it
+could use what it took and do not hold all that their limits allow. Beside it
 are the tenants of the same parent, and so it is at each tenant above.
 
 Who owes rests: no room is kept or reserved for a gang with which it would be above its part, and
@@ -40,27 +40,6 @@ LONG = 1 << 42
 DEBT = 1 << 61
 HEAVIEST = float(1 << 40)
 """Whoever weighs a million times as much as a tenant beside it counts so."""
-
-
-@inner
-def begin_stint(s: Handle, j: int, m: int) -> None:
-    """A gang of job j was started, one of its tasks on machine m: its tenants may be above their
-    parts by now."""
-    w = s.header[0]
-    if w.fifo or not w.filling or w.reserve_for == NEVER or w.reserve_after == NEVER:
-        return
-    t = int64(s.job[j].tenant)
-    while t >= 0:
-        tenant = s.tenant[t]
-        if tenant.stint == 0:
-            s.stints[w.stints] = t
-            w.stints += 1
-            tenant.stint = w.stints
-            tenant.owes = 0
-            tenant.rate = 0
-        tenant.measured = NONE
-        tenant.took = m
-        t = int64(tenant.parent)
 
 
 @inner
@@ -128,26 +107,99 @@ def _is_full(s: Handle, t: int) -> bool:
 
 
 @inner
+def _next_beside(s: Handle, t: int, m: int, k: int) -> int:
+    """The next after k (NONE: the first) of those beside the tenant who wait and could use machine
+    m; NONE."""
+    parent = int64(s.tenant[t].parent)
+    while True:
+        if k < 0:
+            k = int64(0) if parent < 0 else int64(s.tenant[parent].child)
+        else:
+            k = k + 1 if parent < 0 else int64(s.tenant[k].sibling)
+        if k < 0 or k >= s.header[0].tenants:
+            return NONE
+        other = s.tenant[k]
+        waits = other.used and other.parent == parent and other.jobs + other.children > 0
+        if k != t and waits and _could_use(s, k, m) and not _is_full(s, k):
+            return k
+
+
+@inner
+def _count_beside(s: Handle, t: int, m: int) -> int:
+    """How many of those beside the tenant wait and could use the machine?"""
+    count, k = int64(0), _next_beside(s, t, m, NONE)
+    while k >= 0:
+        count += 1
+        k = _next_beside(s, t, m, k)
+    return count
+
+
+@small
+def _are_alike(s: Handle, m: int, n: int) -> bool:
+    """Could the same jobs use both machines, if they were empty?"""
+    alike = s.machine[m].state == s.machine[n].state
+    for r in range(s.capacity.shape[1]):
+        alike &= s.capacity[m, r] == s.capacity[n, r]
+    for i in range(s.satisfies.shape[1]):
+        alike &= s.satisfies[m, i] == s.satisfies[n, i]
+    return alike
+
+
+@inner
+def begin_stint(s: Handle, j: int, tasks: int) -> None:
+    """A gang of so many tasks of job j was started: its tenants may be above their parts by now."""
+    w = s.header[0]
+    if w.fifo or not w.filling or w.reserve_for == NEVER or w.reserve_after == NEVER:
+        return
+    t = int64(s.job[j].tenant)
+    while t >= 0:
+        tenant = s.tenant[t]
+        if tenant.stint == 0:
+            s.stints[w.stints] = t
+            w.stints += 1
+            tenant.stint = w.stints
+            tenant.owes = 0
+            tenant.rate = 0
+            tenant.took = NONE
+        elif tenant.owes == 0 and tenant.measured >= 0:
+            tenant.took = NONE
+        _note_taken(s, t, j, tasks)
+        tenant.measured = NONE
+        t = int64(tenant.parent)
+
+
+@inner
+def _note_taken(s: Handle, t: int, j: int, tasks: int) -> None:
+    """Of what the tenant took, and of the machines of these last tasks of the job: which could most
+    of those beside it use? While it owes, it is no other one that fewer of them could use: gangs on
+    machines of its own would make a rest of its stint."""
+    tenant, n, most = s.tenant[t], int64(s.job[j].first_task), int64(-1)
+    if tenant.took >= 0:
+        most = _count_beside(s, t, int64(tenant.took))
+    asked = NONE
+    for _ in range(tasks):
+        m = int64(s.task[n].machine)
+        n = int64(s.task[n].job_next)
+        if asked >= 0 and _are_alike(s, asked, m):
+            continue
+        asked = m
+        count = _count_beside(s, t, m)
+        if count > most:
+            most = count
+            tenant.took = m
+
+
+@inner
 def _find_part(s: Handle, t: int) -> None:
     """Finds the tenant's part: what it has where it and those beside it that wait, and could use
-    what its last gang took, hold alike; and whether there are any."""
+    what it took, hold alike; and whether there are any."""
     tenant = s.tenant[t]
     weights, held = int64(COARSE), int64(tenant.held)
-    parent = int64(tenant.parent)
-    k = int64(0) if parent < 0 else int64(s.tenant[parent].child)
-    while k >= 0 and k < s.header[0].tenants:
-        other = s.tenant[k]
-        if (
-            k != t
-            and other.used
-            and other.parent == parent
-            and other.jobs + other.children > 0
-            and _could_use(s, k, tenant.took)
-            and not _is_full(s, k)
-        ):
-            weights += _weight(s, t, k)
-            held += other.held
-        k = k + 1 if parent < 0 else int64(other.sibling)
+    k = _next_beside(s, t, int64(tenant.took), NONE)
+    while k >= 0:
+        weights += _weight(s, t, k)
+        held += s.tenant[k].held
+        k = _next_beside(s, t, int64(tenant.took), k)
     tenant.part = max(int64(float(held) * COARSE / weights), int64(1))
     tenant.alone = 1 if weights == COARSE else 0
     tenant.measured = s.header[0].now

@@ -187,8 +187,8 @@ TENANT = in_lines(
         ("owes", np.int64),  # so long it rests yet, in microseconds / POINTS
         ("rate", np.int64),  # so much more with each microsecond
         ("part", np.int64),  # in units of 1 / SHARE
-        ("alone", np.int64),  # nobody beside it waits who could use what its last gang took
-        ("took", np.int64),  # the machine of a task of that
+        ("alone", np.int64),  # nobody beside it waits who could use what it took
+        ("took", np.int64),  # of its gangs' machines one that most of them could use
         ("measured", np.int64),  # when that was found; NONE: it is to be found now
         ("stale", np.int64),  # it was decided since
     ]
