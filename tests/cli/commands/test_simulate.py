@@ -428,13 +428,18 @@ def test_a_log_of_which_no_job_is_left_says_why(
     )
 
 
+def one_job(folder: Path) -> list[str]:
+    """The files of a machine, and of a job of ten minutes."""
+    cluster, jobs = folder / "cluster.yaml", folder / "jobs.csv"
+    cluster.write_text("machines: [{name: a, capacity: {cpu: 1}}]\n", encoding="utf-8")
+    jobs.write_text("name,submit,duration,cpu\none,0,600,1\n", encoding="utf-8")
+    return [str(cluster), str(jobs)]
+
+
 def test_evictions_that_no_task_lives_through_are_told_while_the_run_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cluster, jobs = tmp_path / "cluster.yaml", tmp_path / "jobs.csv"
-    cluster.write_text("machines: [{name: a, capacity: {cpu: 1}}]\n", encoding="utf-8")
-    jobs.write_text("name,submit,duration,cpu\none,0,600,1\n", encoding="utf-8")
-    words = [str(cluster), str(jobs), "--until", "2h", "--json", "--evictions"]
+    words = [*one_job(tmp_path), "--until", "2h", "--json", "--evictions"]
     told = []
     for time in ("1s", "30m"):
         assert main(["simulate", *words, time]) == Exit.OK
@@ -448,10 +453,7 @@ def test_looks_that_leave_a_run_no_time_are_told_while_it_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """--distance 1us went on for hours."""
-    cluster, jobs = tmp_path / "cluster.yaml", tmp_path / "jobs.csv"
-    cluster.write_text("machines: [{name: a, capacity: {cpu: 1}}]\n", encoding="utf-8")
-    jobs.write_text("name,submit,duration,cpu\none,0,600,1\n", encoding="utf-8")
-    words = [str(cluster), str(jobs), "--until", "11ms", "--json", "--out", str(tmp_path / "out")]
+    words = [*one_job(tmp_path), "--until", "11ms", "--json", "--out", str(tmp_path / "out")]
     assert main(["simulate", *words, "--record", "shares", "--sample", "1us"]) == Exit.OK
     told = capsys.readouterr().err
     assert told.startswith(

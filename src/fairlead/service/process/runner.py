@@ -237,6 +237,8 @@ class Runner:
             return ()
         try:
             return list(engine.take_faults())
+        except MemoryError:  # that of the process is no engine's
+            raise
         except Exception as error:  # noqa: BLE001  whatever it is, the engine's mistake ends nobody
             self._unfit = engine
             return [f"the engine failed at `take_faults`, as nobody foresaw: {origin(error)}"]

@@ -7,8 +7,8 @@ each microsecond at a share it owes (share / part - 1) more, and so with less th
 less. Where nobody else waits a microsecond at whatever share is one of rest.
 
 Its part is what it has where it and those beside it that wait hold alike, by their weights, if they
-could use what it took and do not hold all that their limits allow. Beside it
-are the tenants of the same parent, and so it is at each tenant above.
+could use what it took and do not hold all that their limits allow. Beside it are the tenants of the
+same parent, and so it is at each tenant above.
 
 Who owes rests: no room is kept or reserved for a gang with which it would be above its part, and
 such a gang comes after all others, whatever its level: it starts where nobody else can use the room
