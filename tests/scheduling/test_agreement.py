@@ -16,9 +16,11 @@ from tests.scheduling.agreement import failure, make_core, out_of_order, referen
 from tests.scheduling.draw import PLACEMENTS, Case, draw
 from tests.scheduling.written import written_case
 
-CHUNKS = 20
-SEQUENCES = 2
-"""In a chunk, at `--cases 1`; `./check search` draws new ones by the thousand."""
+SEEDS = (0, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 18, 19, 21, 23, 27, 29, 31, 33, 39)
+"""Of the first forty sequences those by which, with the lives of gangs (`LIVES` in `test_stints`),
+each of the 221 mistakes is found, nearly all by three, that were planted in the reference one by
+one and that all forty and twelve lives find. `./check search` draws new ones by the thousand."""
+CHUNKS = 10
 
 
 @cache
@@ -29,9 +31,8 @@ def drawn(seed: int) -> Case:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_the_core_decides_as_the_reference(chunk: int, cases: int) -> None:
-    for number in range(SEQUENCES * cases):
-        seed = chunk + CHUNKS * number
-        case = drawn(seed) if number < SEQUENCES else draw(seed)
+    for seed in [*SEEDS, *range(40 * (cases - 1))][chunk::CHUNKS]:
+        case = drawn(seed) if seed in SEEDS else draw(seed)
         if failure(case) is not None:
             small = shrunk(case)
             print(written_case(small))  # noqa: T201  pytest shows it where the test fails
@@ -40,7 +41,7 @@ def test_the_core_decides_as_the_reference(chunk: int, cases: int) -> None:
 
 def test_the_sequences_meet_whatever_can_be_drawn() -> None:
     """Fewer sequences would prove less: each policy, rule, event and wish is in one at least."""
-    them = [drawn(seed) for seed in range(CHUNKS * SEQUENCES)]
+    them = [drawn(seed) for seed in SEEDS]
     assert {case.policy for case in them} == {*FAIR, *UNFAIR}
     assert {case.placement for case in them} == {*PLACEMENTS}
     happened = [event for case in them for instant in case.instants for event in instant]

@@ -49,7 +49,7 @@ def same(one: Core, other: Core) -> None:
 def test_what_was_loaded_decides_as_what_was_dumped(chunk: int, cases: int) -> None:
     for seed in range(chunk, CASES * cases, 4):
         case, random = draw(seed), Random(seed)
-        core = make_core(case, checked=False)
+        core = make_core(case)
         other: Core | None = None
         at = random.randrange(len(case.instants))
         inside = random.random() < 0.5  # between the events of an instant, or between instants
@@ -90,7 +90,7 @@ def busy_with(seed: int) -> Core:
 
 def after(case: Case) -> Core:
     """A core that has lived through it."""
-    core = make_core(case, checked=False)
+    core = make_core(case)
     for instant in case.instants:
         for event in instant:
             core_refuses(core, event)

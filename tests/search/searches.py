@@ -28,6 +28,7 @@ from fairlead.model.writing import write
 from tests.reference.policies import POLICIES
 from tests.scheduling.agreement import failure, shrunk
 from tests.scheduling.draw import draw as draw_sequence
+from tests.scheduling.stint_lives import life
 from tests.scheduling.written import written_case
 from tests.search.fuzz import fuzzed
 from tests.search.hunt import questions, told
@@ -101,10 +102,11 @@ def worlds(turn: Turn) -> tuple[int, list[str]]:
 
 
 def sequences(turn: Turn) -> tuple[int, list[str]]:
-    """Events for the compiled core beside the reference; what they differ in is made smaller."""
+    """Events for the compiled core beside the reference, every third time a life of gangs; what
+    they differ in is made smaller."""
     wrong = []
     for seed in range(turn.seed, turn.seed + SEQUENCES):
-        case = draw_sequence(seed)
+        case = life(seed) if seed % 3 == 0 else draw_sequence(seed)
         if failure(case) is not None:
             small = shrunk(case)
             wrong.append(f"seed {seed}: {failure(small)}\n{written_case(small)}")

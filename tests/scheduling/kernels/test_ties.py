@@ -65,7 +65,7 @@ def _placed(
     rule: str, free: list[tuple[int, int, int]], capacity: list[tuple[int, int, int]]
 ) -> str:
     """The machine of a task of one unit of each resource, among a, b, … with so much free."""
-    core = Core([Unit(name) for name in RESOURCES], placement=rule, checked=True)
+    core = Core([Unit(name) for name in RESOURCES], placement=rule)
     for place, have in enumerate(capacity):
         name = chr(ord("a") + place)
         core.handle(MachineJoined(0, Machine(name, dict(zip(RESOURCES, have, strict=True)))))
@@ -76,6 +76,7 @@ def _placed(
             filler = Job(f"on-{name}", taken, machines=(name,), tasks=1)
             core.handle(JobSubmitted(0, filler))
     said = core.handle(JobSubmitted(0, Job("asks", dict.fromkeys(RESOURCES, 1), tasks=1)))
+    core.check()
     (launch,) = said
     assert isinstance(launch, Launch)
     return launch.machine

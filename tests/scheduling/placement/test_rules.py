@@ -33,6 +33,7 @@ from fairlead.scheduling.placement import registry
 from fairlead.scheduling.placement.registry import DEFAULT, placement_names
 from fairlead.scheduling.state.ids import Unit
 from tests.reference.online_scores import SCORES
+from tests.scheduling.agreement import CHECKED
 from tests.scheduling.exact_shares import advise
 from tests.scheduling.loop import run
 from tests.vopr.plan import PLACEMENTS
@@ -157,18 +158,19 @@ class Story:
         )
 
 
-def begun(rule: str, seed: int, *, checked: bool) -> Story:
-    options = Options(reserve_after=None)
-    core = Core(UNITS, policy="tsf", placement=rule, options=options, checked=checked)
+def begun(rule: str, seed: int) -> Story:
+    core = Core(UNITS, policy="tsf", placement=rule, options=Options(reserve_after=None))
     return Story(core, Random(seed))
 
 
 @cache
 def known(rule: str, seed: int) -> Story:
-    """A story that several tests read, of a core that is checked after each event."""
-    story = begun(rule, seed, checked=True)
-    for _ in range(LENGTH):
+    """A story that several tests read, of a core that is checked now and then and at the end."""
+    story = begun(rule, seed)
+    for number in range(LENGTH):
         story.go_on()
+        if number % CHECKED == 0 or number + 1 == LENGTH:
+            story.core.check()
     return story
 
 
@@ -192,7 +194,7 @@ def test_no_machine_is_idle_that_somebody_waits_for_and_the_same_events_give_the
     rule: str, cases: int
 ) -> None:
     for seed in range(cases):
-        story = begun(rule, seed, checked=False)  # the one that was told before is
+        story = begun(rule, seed)  # the one that was told before is checked
         for _ in range(LENGTH):
             story.go_on()
             idle = [

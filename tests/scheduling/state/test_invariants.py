@@ -379,6 +379,13 @@ def test_each_planted_fault_is_noticed(name: str) -> None:
         check(core.state)
 
 
+def test_a_list_that_goes_on_where_nobody_has_been_is_noticed() -> None:
+    core = busy()
+    core.state.task[some_task(core.state)]["job_next"] = core.state.header[0]["tasks"]
+    with pytest.raises(InternalError, match="a row is named that nobody has used"):
+        check(core.state)
+
+
 def test_every_invariant_has_a_planted_fault() -> None:
     parts = {invariants.tasks, invariants.machines, invariants.rooms, invariants.placements}
     parts |= {invariants.jobs, invariants.shares, invariants.tenants, invariants.caps}
@@ -390,7 +397,7 @@ def test_every_invariant_has_a_planted_fault() -> None:
 def test_a_core_that_is_not_checked_can_be(cases: int) -> None:
     for seed in range(300_000, 300_000 + 4 * cases):
         case = draw(seed)
-        core = make_core(case, checked=False)
+        core = make_core(case)
         for instant in case.instants:
             for event in instant:
                 core_refuses(core, event)

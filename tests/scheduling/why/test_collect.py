@@ -282,7 +282,7 @@ def test_a_job_that_is_not_there_is_refused() -> None:
 def test_every_machine_is_counted_once_and_who_waits_has_a_reason(chunk: int, cases: int) -> None:
     for number in range(3 * cases):
         case = draw(400_000 + chunk + 4 * number)
-        core = make_core(case, checked=False)
+        core = make_core(case)
         there: set[str] = set()
         jobs: list[str] = []
         for instant in case.instants:

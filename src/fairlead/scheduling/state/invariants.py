@@ -24,6 +24,7 @@ from fairlead.scheduling.state.rows import (
     bits,
     chain,
     columns,
+    ever_used,
     jobs_kept,
     machines_there,
     tasks_held,
@@ -39,7 +40,10 @@ JOB_FIELDS = JOB.names or ()
 
 def check(state: State) -> None:
     """Raises InternalError, with one sentence, where the state contradicts itself."""
-    sentence = next(broken(state), None)
+    try:
+        sentence = next(broken(state), None)
+    except IndexError:
+        sentence = "a row is named that nobody has used"
     if sentence is not None:
         raise InternalError(f"the core's state contradicts itself: {sentence}")
 
@@ -64,9 +68,9 @@ def tasks(state: State) -> Iterator[str]:
     """Every task is in exactly one state: in its job's queue, or with its job and its machine."""
     count = int(state.header[0]["tasks"])
     job, machine, kinds, of_job, on_machine, number = columns(
-        state.task, "job", "machine", "state", "job_next", "machine_next", "number"
+        ever_used(state, "task"), "job", "machine", "state", "job_next", "machine_next", "number"
     )
-    first_task, queue_first = columns(state.job, "first_task", "queue_first")
+    first_task, queue_first = columns(ever_used(state, "job"), "first_task", "queue_first")
     by_job: Counter[int] = Counter()
     by_machine: Counter[int] = Counter()
     queued: Counter[int] = Counter()
@@ -131,8 +135,9 @@ def rooms(state: State) -> Iterator[str]:
     """Free amounts, pieces, and the largest demand that fits, from the tasks that are there."""
     there = machines_there(state).tolist()
     on: dict[int, list[int]] = {m: [] for m in there}
-    job, machine, bits = columns(state.task, "job", "machine", "pieces")
-    units, demands = state.unit.tolist(), state.demand.tolist()
+    job, machine, bits = columns(ever_used(state, "task"), "job", "machine", "pieces")
+    units = state.unit.tolist()
+    demands = state.demand[: int(state.header[0]["jobs"])].tolist()
     for t in tasks_held(state).tolist():
         on.setdefault(machine[t], []).append(t)
     for m in there:
@@ -193,7 +198,7 @@ def placements(state: State) -> Iterator[str]:
     held = tasks_held(state)
     job, machine = state.task["job"][held], state.task["machine"][held]
     kept_out = (state.needs[job] & ~state.satisfies[machine]).any(axis=1).tolist()
-    spread = state.job["spread"].tolist()
+    spread = ever_used(state, "job")["spread"].tolist()
     changed, tasks = columns(state.machine, "changed", "tasks")
     for j, m, out in zip(job.tolist(), machine.tolist(), kept_out, strict=True):
         pairs[j, m] += 1
@@ -212,7 +217,7 @@ def placements(state: State) -> Iterator[str]:
 def jobs(state: State) -> Iterator[str]:
     """The counts of every job, and whether it can run and wants to."""
     there = machines_there(state)
-    number, of_job = columns(state.task, "number", "job_next")
+    number, of_job = columns(ever_used(state, "task"), "number", "job_next")
     machine = state.machine[there]
     owners = machine["reserved"]
     reservations = Counter(owners[machine["pledged"] == 0].tolist())
@@ -256,7 +261,7 @@ def jobs(state: State) -> Iterator[str]:
 
 def shares(state: State) -> Iterator[str]:
     """Shares of jobs, from their counts and scales."""
-    scales, units, helds, mus = columns(state.job, "scale", "unit", "held", "mu")
+    scales, units, helds, mus = columns(ever_used(state, "job"), "scale", "unit", "held", "mu")
     fifo = bool(state.header[0]["fifo"])
     for j in jobs_kept(state).tolist():
         scale = scales[j]
@@ -271,8 +276,9 @@ def shares(state: State) -> Iterator[str]:
 def tenants(state: State) -> Iterator[str]:
     """Tenants: active children, weights, idle holdings."""
     slots = tenant_slots(state)
-    parents, seqs, first, sibling = columns(state.tenant, "parent", "seq", "child", "sibling")
-    tenant_of, holds, unit, is_active = columns(state.job, "tenant", "held", "unit", "active")
+    tenant_rows, job_rows = ever_used(state, "tenant"), ever_used(state, "job")
+    parents, seqs, first, sibling = columns(tenant_rows, "parent", "seq", "child", "sibling")
+    tenant_of, holds, unit, is_active = columns(job_rows, "tenant", "held", "unit", "active")
     own: dict[int, list[int]] = {t: [] for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
     for j in jobs_kept(state).tolist():
@@ -332,8 +338,8 @@ def caps(state: State) -> Iterator[str]:
     slots = tenant_slots(state)
     amounts = {t: [0] * state.resources for t in slots}
     below: dict[int, list[int]] = {t: [] for t in slots}
-    parents, capped = columns(state.tenant, "parent", "capped")
-    tenant_of, held, aside = columns(state.job, "tenant", "held", "aside")
+    parents, capped = columns(ever_used(state, "tenant"), "parent", "capped")
+    tenant_of, held, aside = columns(ever_used(state, "job"), "tenant", "held", "aside")
     jobs = jobs_kept(state)
     for j, demand in zip(jobs.tolist(), state.demand[jobs].tolist(), strict=True):
         count, t = held[j] + aside[j], tenant_of[j]

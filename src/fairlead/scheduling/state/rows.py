@@ -81,6 +81,13 @@ def stopping_tasks(state: State) -> Ints:
     return np.bincount(told, minlength=len(state.job)).astype(np.int64)
 
 
+def ever_used(state: State, name: str) -> Records:
+    """The rows of a table (`job`, `tenant`, `task`, `node`, `stake`) that somebody has used: those
+    behind them, most of a table that was made large, are as they were made."""
+    table: Records = getattr(state, name)
+    return table[: int(state.header[0][f"{name}s"])]
+
+
 def columns(table: Records, *names: str) -> list[list[Any]]:
     """Columns of a table as lists: one number of one row takes several times as long to read."""
     return [table[name].tolist() for name in names]

@@ -11,7 +11,15 @@ from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.state import Ints, State
 from fairlead.scheduling.kernels.memory.tables import GRADES, NEVER, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.state.rows import UP, are_held, are_reserved, bits, chain, columns
+from fairlead.scheduling.state.rows import (
+    UP,
+    are_held,
+    are_reserved,
+    bits,
+    chain,
+    columns,
+    ever_used,
+)
 from fairlead.scheduling.state.stake_invariants import (
     Children,
     children_of,
@@ -73,11 +81,11 @@ def tries(state: State, children: Children | None = None) -> Iterator[str]:
     """Each active job is a leaf of its tenant's trie of jobs, each active tenant one of its
     parent's of tenants, or of that of all without a parent."""
     children = children_of(state) if children is None else children
-    parents, of_jobs, of_teams = columns(state.tenant, "parent", "root", "teams")
-    left, right, owner, teamed = columns(state.node, "left", "right", "owner", "team")
+    parents, of_jobs, of_teams = columns(ever_used(state, "tenant"), "parent", "root", "teams")
+    left, right, owner, teamed = columns(ever_used(state, "node"), "left", "right", "owner", "team")
     jobs: dict[int, set[int]] = {}
     teams: dict[int, set[int]] = {NONE: set()}
-    known = state.job[: int(state.header[0]["jobs"])]
+    known = ever_used(state, "job")
     active = np.flatnonzero((known["used"] == 1) & (known["active"] == 1))
     for j, t in zip(active.tolist(), known["tenant"][active].tolist(), strict=True):
         jobs.setdefault(t, set()).add(j)
@@ -231,7 +239,7 @@ def refused(state: State) -> Iterator[str]:
     the jobs that are not fresh and that nothing but room and terms keeps away."""
     if state.header[0]["deciding"]:
         return
-    machine, job = state.machine, state.job
+    machine, job = state.machine, ever_used(state, "job")
     grew = (machine["state"] == UP) & (machine["dirty"] == 1)
     known = np.flatnonzero(grew & (machine["refused"] == 1) & (machine["reserved"] == NONE))
     plain = (job["gang"] == 1) & (job["spread"] == 0) & (job["fresh"] == 0) & (job["likes"] == 0)

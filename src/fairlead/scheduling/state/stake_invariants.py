@@ -14,7 +14,7 @@ from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
 from fairlead.scheduling.kernels.search.filling import STRICT
 from fairlead.scheduling.kernels.search.levels import UNDER
-from fairlead.scheduling.state.rows import chain, columns, jobs_kept, tenant_slots
+from fairlead.scheduling.state.rows import chain, columns, ever_used, jobs_kept, tenant_slots
 
 NEAR = Fraction(1, 2**90)
 """Sums in numbers of twice a double's length are off by less than this part of them."""
@@ -70,7 +70,7 @@ def rounds_to(exactly: Fraction, double: float) -> bool:
 def children_of(state: State) -> Children:
     """The active children of each tenant, from the jobs up."""
     slots = tenant_slots(state)
-    parents, held, moving = columns(state.tenant, "parent", "held", "moving")
+    parents, held, moving = columns(ever_used(state, "tenant"), "parent", "held", "moving")
     jobs = jobs_kept(state)
     rows = state.job[jobs[(state.job["active"][jobs] != 0) & (state.job["scale"][jobs] > 0)]]
     found: Children = {t: [] for t in slots}
@@ -114,7 +114,7 @@ def stakes(state: State, children: Children | None = None) -> Iterator[str]:
     used = 0
     children = children_of(state) if children is None else children
     yield from _kept(state, children)
-    roots, single = columns(state.tenant, "stakes", "single")
+    roots, single = columns(ever_used(state, "tenant"), "stakes", "single")
     for t, each in children.items():
         entries = _walk(state, roots[t])
         used += len(entries)
@@ -148,7 +148,7 @@ def stakes(state: State, children: Children | None = None) -> Iterator[str]:
 def _kept(state: State, children: Children) -> Iterator[str]:
     """The levels that tenants keep are those of now."""
     tenant = state.tenant
-    parents, known, bounded = columns(tenant, "parent", "known", "bounded")
+    parents, known, bounded = columns(ever_used(state, "tenant"), "parent", "known", "bounded")
 
     def level(t: int, y: Fraction) -> Fraction:
         while t >= 0:
