@@ -79,7 +79,7 @@ def begun(cpus: int = CPUS, tenants: Iterable[Tenant] = ()) -> list[Event]:
     return [*told, *(TenantChanged(0, tenant) for tenant in (*names, *tenants))]
 
 
-def lived(told: Iterable[Event], hours: int = 12) -> Seen:
+def lived(told: Iterable[Event], hours: int = 8) -> Seen:
     """What runs where gangs take half an hour, and all other tasks a minute on average."""
     random = Random(1)
 
@@ -89,7 +89,7 @@ def lived(told: Iterable[Event], hours: int = 12) -> Seen:
     return run(Core([Unit("cpu", Fraction(1, 100))]), told, duration, hours * HOUR)
 
 
-def held(seen: Seen, whose: str, hours: int = 12) -> float:
+def held(seen: Seen, whose: str, hours: int = 8) -> float:
     """How many tasks of jobs that begin so run on average, after the first two hours."""
     total, start = 0.0, 2 * HOUR
     for i, time in enumerate(seen.times):

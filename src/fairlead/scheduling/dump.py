@@ -215,7 +215,8 @@ def _little(array: Array) -> np.dtype[Any]:
 
 def _without_zeros(array: Array) -> Array:
     """The array without the rows at its end that are all zero."""
-    some = np.flatnonzero(array.reshape(len(array), -1).any(axis=1) if array.size else [])
+    rows = array.reshape(len(array), -1).any(axis=1) if array.ndim > 1 and array.size else array
+    some = np.flatnonzero(rows)
     return array[: int(some[-1]) + 1 if some.size else 0]
 
 

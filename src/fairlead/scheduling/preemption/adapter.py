@@ -100,6 +100,8 @@ class Stopping:
     def _standing(self, book: Book) -> dict[int, tuple[int, int]]:
         """Of the jobs that are guaranteed anything, are there and can run somewhere, by their seqs:
         how many tasks run, those told to stop left out, and how many wait."""
+        if not self._slot:
+            return {}
         seqs = np.fromiter(self._slot, np.int64, len(self._slot))
         slots = np.fromiter(self._slot.values(), np.int64, len(self._slot))
         jobs = book.state.job[slots]
