@@ -64,6 +64,7 @@ ASKED: dict[str, Callable[[Client], object]] = {
 NOT_FOR_CLIENTS = {"health", "metrics", "openapi"}
 NOT_FOR_CLIENTS |= {
     "dashboard",
+    "dashboard_build",
     "dashboard_file",
     "dashboard_room",
     "session",

@@ -337,7 +337,14 @@ ROUTES: tuple[Route, ...] = (
         "dashboard_room",
         "GET /dashboard/{room}/{module}",
         Access.PUBLIC,
-        "A file of the dashboard in a folder.",
+        "A file of the dashboard in a folder, or of a build.",
+        media="text/*",
+    ),
+    Route(
+        "dashboard_build",
+        "GET /dashboard/{build}/{room}/{module}",
+        Access.PUBLIC,
+        "A file of the dashboard in a folder of a build, which never changes.",
         media="text/*",
     ),
 )

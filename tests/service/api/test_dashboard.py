@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,23 @@ from tests.service.api.stage import Stage
 
 FILES = Path(str(FOLDER))
 
+BUILD = served_files().build
+
+BELOW = f'"/dashboard/{BUILD}/'
+"""How the page begins the address of what it loads."""
+
 NAMES = sorted(each.relative_to(FILES).as_posix() for each in FILES.rglob("*") if each.is_file())
 
 
 def test_there_is_something_to_serve() -> None:
     assert {"index.html", "style.css", "live/main.js"} <= set(NAMES)
-    assert set(served_files()) == set(NAMES)
+    assert set(served_files().files) == set(NAMES)
+
+
+def written(name: str) -> bytes:
+    """What a file is served as: the page names the build that it loads."""
+    text = (FILES / name).read_bytes()
+    return text.replace(b'"/dashboard/', BELOW.encode()) if name == "index.html" else text
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,7 +40,7 @@ def test_every_file_is_served_to_everybody_as_it_is(
 ) -> None:
     answer = stage.get(f"/dashboard/{name}", token)
     assert answer.status == 200
-    assert answer.body == (FILES / name).read_bytes()
+    assert answer.body == written(name)
     kinds = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
     kind = kinds[name.rpartition(".")[2]]
     assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
@@ -43,7 +55,7 @@ def test_every_file_is_served_to_everybody_as_it_is(
 
 def test_the_page_may_run_and_ask_nothing_but_this_service(stage: Stage) -> None:
     answer = stage.get("/", None)
-    assert answer.body == (FILES / "index.html").read_bytes()
+    assert answer.body == written("index.html")
     policy = answer.headers["content-security-policy"]
     assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
         "default-src": "'none'",
@@ -60,14 +72,40 @@ def test_the_page_may_run_and_ask_nothing_but_this_service(stage: Stage) -> None
 
 
 def test_the_page_needs_no_script_or_style_within_it_and_no_other_host() -> None:
-    for name, file in served_files().items():
+    for name, file in served_files().files.items():
         text = file.content.decode()
         assert not re.search(r"//(?!www\.w3\.org/2000/svg)[a-z0-9-]+\.[a-z]{2,}", text), name
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
-    page = served_files()["index.html"].content.decode()
+    page = served_files().files["index.html"].content.decode()
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
-    for name in re.findall(r'(?:src|href)="/dashboard/([^"]*)"', page):
-        assert name in served_files()
+    names = re.findall(rf"(?:src|href)={BELOW}([^\"]*)\"", page)
+    assert len(names) == len(re.findall("dashboard/", page)) == 3
+    assert set(names) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_browser_has_of_a_build_is_never_asked_for_again(stage: Stage, name: str) -> None:
+    plain = stage.get(f"/dashboard/{name}", None)
+    assert plain.headers["cache-control"] == "no-cache"
+    for asked, kept in ((BUILD, "public, max-age=31536000, immutable"), ("0" * 32, "no-cache")):
+        answer = stage.get(f"/dashboard/{asked}/{name}", None)
+        assert (answer.status, answer.body) == (200, plain.body)
+        assert answer.headers == {**plain.headers, "cache-control": kept}
+    assert stage.get("/", None).headers["cache-control"] == "no-cache"
+
+
+def test_any_change_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = set()
+    copy = tmp_path / "files"
+    shutil.copytree(FILES, copy)
+    monkeypatch.setattr("fairlead.dashboard.assets.FOLDER", copy)
+    for name in ("none", "index.html", "style.css", "live/main.js"):
+        if name != "none":
+            (copy / name).write_text((copy / name).read_text() + "\n")
+        builds.add(served_files.__wrapped__().build)
+    (copy / "style.css").rename(copy / "styles.css")
+    builds.add(served_files.__wrapped__().build)
+    assert len(builds) == 5
 
 
 @pytest.mark.parametrize(
@@ -93,6 +131,18 @@ def test_the_page_needs_no_script_or_style_within_it_and_no_other_host() -> None
         "/dashboard/live/..%2Fstyle.css",
         "/dashboard/live%2Fmain.js",
         "/dashboard/main.js",
+        f"/dashboard/{BUILD}",
+        f"/dashboard/{BUILD}/",
+        f"/dashboard/{BUILD}/no.js",
+        f"/dashboard/{BUILD}/live",
+        f"/dashboard/{BUILD}/live/no.js",
+        f"/dashboard/{BUILD}/../style.css",
+        f"/dashboard/{BUILD}/live/..%2Fstyle.css",
+        f"/dashboard/{BUILD}/live/../style.css",
+        f"/dashboard/{BUILD.upper()}/live/main.js",
+        f"/dashboard/{BUILD}0/live/main.js",
+        "/dashboard/live/live/main.js",
+        "/dashboard/live/style.css",
         "/dashboard/index.html%20",
         "//",
     ],

@@ -16,7 +16,7 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from fairlead.dashboard.assets import ServedFile, served_files
+from fairlead.dashboard.assets import ServedFiles, served_files
 from fairlead.scheduling.reading.core_copy import Spares
 from fairlead.service.api.bodies import model_of, receive
 from fairlead.service.api.drawings import Drawings
@@ -87,7 +87,7 @@ class Api:
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
     stale: Callable[[], float] = lambda: 0.0  # seconds that what was just read may be old
-    dashboard: Mapping[str, ServedFile] = field(default_factory=served_files)
+    dashboard: ServedFiles = field(default_factory=served_files)
     telemetry: Telemetry | None = None
     people: People | None = None  # who sign in; None: all have tokens
     precedence: Precedence = field(default_factory=Precedence)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.responses import Response
 
 from fairlead.dashboard.assets import PAGE
@@ -20,8 +22,11 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",
 }
+
+BUILD = re.compile("[0-9a-f]{32}")
+"""How a build is written. The page of another one comes from another service behind the same
+address, or from before an upgrade."""
 
 
 async def dashboard(context: Enter) -> Response:
@@ -35,15 +40,25 @@ async def dashboard_file(context: Enter, file: str) -> Response:
 
 
 async def dashboard_room(context: Enter, room: str, module: str) -> Response:
-    """The same, of a folder of them."""
+    """The same, of a folder of them, or of a build."""
+    if BUILD.fullmatch(room):
+        return _tell(context, module, room)
     return _tell(context, f"{room}/{module}")
 
 
-def _tell(context: Enter, name: str) -> Response:
-    found = context.api.dashboard.get(name)
+async def dashboard_build(context: Enter, build: str, room: str, module: str) -> Response:
+    """The same, of a folder of a build."""
+    name = f"{room}/{module}" if BUILD.fullmatch(build) else ""
+    return _tell(context, name, build)
+
+
+def _tell(context: Enter, name: str, build: str = "") -> Response:
+    served = context.api.dashboard
+    found = served.files.get(name)
     if found is None:
         raise RefusalError(ErrorKind.NOT_FOUND, "the dashboard has no such file")
-    headers = {**HEADERS, "ETag": found.tag}
+    kept = "public, max-age=31536000, immutable" if build == served.build else "no-cache"
+    headers = {**HEADERS, "Cache-Control": kept, "ETag": found.tag}
     if matches(context.request.headers.get("if-none-match", ""), found.tag):
         return Response(None, 304, headers)
     return Response(found.content, context.route.status, headers, found.media)
