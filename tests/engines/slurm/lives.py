@@ -32,12 +32,16 @@ class KilledError(BaseException):
     """The service is killed in the middle of what it does."""
 
 
+class FoundError(BaseException):
+    """Something is wrong in a life that was only to show that."""
+
+
 class Faulty:
     """What lives over the model of Slurm share: where commands fail, what was met, what is wrong.
-    `kinds`: how each command may fail."""
+    `kinds`: how each command may fail. `whole`: whether it goes on after what is wrong."""
 
-    def __init__(self, seed: int, kinds: Mapping[str, Sequence[str]]) -> None:
-        self.random, self._kinds = random.Random(seed), kinds
+    def __init__(self, seed: int, kinds: Mapping[str, Sequence[str]], whole: bool) -> None:
+        self.random, self._kinds, self._whole = random.Random(seed), kinds, whole
         self.model = SlurmModel(faulty=self._fault, killed=KilledError)
         self.faults = False
         self.problems: list[str] = []
@@ -63,14 +67,16 @@ class Faulty:
     def _check(self, good: bool, problem: str) -> None:
         if not good and problem not in self.problems:
             self.problems.append(problem)
+            if not self._whole:
+                raise FoundError
 
 
 class Life(Faulty):
     """Somebody launches and cancels attempts, and believes what is reported. `problems`: where that
     was not so."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
-        super().__init__(seed, FAULTS)
+    def __init__(self, seed: int, folder: Path, whole: bool) -> None:
+        super().__init__(seed, FAULTS, whole)
         self.folder, self.owner = folder, 0
         self.expected: dict[Attempt, Assignment] = {}
         self.steady = seed % 3 == 0  # what one engine forgets to do, the next one often does
@@ -82,8 +88,8 @@ class Life(Faulty):
         self.engine = self._open()
         self.faults = True
 
-    def run(self) -> list[str]:
-        """All of it; the problems that were found."""
+    def run(self) -> None:
+        """All of it."""
         for _ in range(STEPS):
             self._happen()
             self._step()
@@ -102,7 +108,6 @@ class Life(Faulty):
             self._step()
         self.problems += [f"{each.attempt} runs" for each in self.model.processes.values()]
         self.engine.close()
-        return self.problems
 
     def _open(self) -> Placer:
         self.owner += 1
@@ -242,11 +247,13 @@ class Life(Faulty):
             self._check(not gone, f"job {number} of somebody else was cancelled")
 
 
-def live(seed: int) -> tuple[list[str], dict[str, int]]:
-    """The problems of the life with this seed, and what happened in it."""
+def live(seed: int, whole: bool = True) -> tuple[list[str], dict[str, int]]:
+    """The problems of the life with this seed, or the first one, and what happened in it."""
     with tempfile.TemporaryDirectory(prefix="fairlead-lives-") as folder:
-        life = Life(seed, Path(folder))
-        return life.run(), life.tally
+        life = Life(seed, Path(folder), whole)
+        with suppress(FoundError):
+            life.run()
+        return life.problems, life.tally
 
 
 def lived(live: Callable[[int], tuple[list[str], dict[str, int]]], number: int) -> Counter[str]:
