@@ -14,8 +14,8 @@ from tests.engines.ray.lines import LONG
 
 @pytest.fixture(scope="session")
 def ground() -> Iterator[Ground]:
-    """A head and two nodes."""
-    made = Ground(nodes=2)
+    """A head and a node: each more is three processes and a worker for what uses all of them."""
+    made = Ground(nodes=1)
     yield made
     made.down()
 

@@ -42,7 +42,7 @@ not wait until everything else on the machine has had its turn, as Ray has it; n
 a second without a task, for the next test needs them again."""
 
 PATIENCE = 300.0
-"""Seconds that an engine waits for Ray's answers. Two cores are little for three nodes that start
+"""Seconds that an engine waits for Ray's answers. Two cores are little for nodes that start
 workers beside all else: how long it waits is not what is tested."""
 
 SECRET = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of-the-tests-" + "x" * 32}

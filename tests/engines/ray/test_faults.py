@@ -26,6 +26,7 @@ from fairlead.engines.interface import (
     Stream,
 )
 from fairlead.engines.ray.engine import RayEngine
+from fairlead.engines.ray.launcher.node_names import NodeNames
 from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
 from tests.engines.contract import Doing, begun, end_of, new_attempts, reconciled, started, wait
@@ -57,7 +58,7 @@ def names(engine: RayEngine) -> list[str]:
 
 def test_machines_are_as_ray_says(ray_bed: RayBed) -> None:
     machines = {node.machine.name: node.machine for node in ray_bed.engine().nodes()}
-    assert sorted(machines) == ["head", "n0", "n1"]
+    assert sorted(machines) == ["head", "n0"]
     assert machines["n0"].capacity["cpu"] == 1
     assert machines["n0"].capacity["only-n0"] == 1000
     assert machines["n0"].capacity["memory"] > 2**20
@@ -65,11 +66,21 @@ def test_machines_are_as_ray_says(ray_bed: RayBed) -> None:
     assert machines["head"].labels["ray-head"] == "true"
 
 
+def test_nodes_are_told_by_their_names_whatever_their_ids() -> None:
+    seen = NodeNames()
+    there = {"Alive": True, "Resources": {"CPU": 1}, "NodeManagerAddress": "127.0.0.1"}
+    found = [there | {"NodeID": key, "NodeName": name} for key, name in ("3a", "1c", "2b")]
+    assert seen.look(found) == []
+    assert [row["name"] for row in seen.rows()] == ["a", "b", "c"]
+    assert seen.look(found[1:]) == ["3"]
+    assert [row["name"] for row in seen.rows()] == ["b", "c"]
+
+
 @pytest.mark.deep
 def test_tasks_run_where_they_are_told_to(ground: Ground, ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this
-    there = dict(zip(new_attempts(), ("head", "n0", "n1"), strict=True))
+    there = dict(zip(new_attempts()[:2], ("head", "n0"), strict=True))
     for attempt, name in there.items():
         engine.launch([assign(attempt, name, script)])
     for attempt, name in there.items():
@@ -118,7 +129,7 @@ def test_a_killed_node_loses_its_tasks_and_comes_back(ground: Ground, ray_bed: R
     engine = fresh(ray_bed)
     tasks = [
         ray_bed.assignment(a, Doing.LASTING, "n0"),
-        ray_bed.assignment(b, Doing.LASTING, "n1"),
+        ray_bed.assignment(b, Doing.LASTING, "head"),
     ]
     engine.launch(tasks)
     started(ray_bed, engine, a, b)
@@ -130,6 +141,7 @@ def test_a_killed_node_loses_its_tasks_and_comes_back(ground: Ground, ray_bed: R
     wait(ray_bed, lambda: "n0" not in names(engine))
     wait(ray_bed, lambda: not ray_bed.runs(a))  # its worker is gone, and its guardian has seen it
     assert ray_bed.runs(b)
+    assert b not in {each.attempt for each in engine.poll() if isinstance(each, Lost)}
     engine.launch([ray_bed.assignment(c, Doing.WELL, "n0")])
     gone = end_of(ray_bed, engine, c)
     assert isinstance(gone, Lost)
@@ -146,23 +158,23 @@ def test_a_frozen_node_loses_its_tasks(ground: Ground, ray_bed: RayBed) -> None:
     """Ray leaves the reference of such a task pending for ever."""
     a, _, _ = new_attempts()
     engine = fresh(ray_bed)
-    engine.launch([ray_bed.assignment(a, Doing.LASTING, "n1")])
+    engine.launch([ray_bed.assignment(a, Doing.LASTING, "n0")])
     started(ray_bed, engine, a)
-    pid = ground.raylet("n1")
+    pid = ground.raylet("n0")
     frozen(pid)
     try:
         end = end_of(ray_bed, engine, a)
         assert isinstance(end, Lost)
         assert end.started
-        wait(ray_bed, lambda: "n1" not in names(engine))
+        wait(ray_bed, lambda: "n0" not in names(engine))
         engine.acknowledge(engine.poll())
     finally:
         thawed(pid)
     wait(ray_bed, lambda: not ray_bed.runs(a))  # it sees that it is dead, and ends
     assert not engine.poll()
-    ground.kill("n1")
-    ground.join("n1")
-    wait(ray_bed, lambda: "n1" in names(engine))
+    ground.kill("n0")
+    ground.join("n0")
+    wait(ray_bed, lambda: "n0" in names(engine))
 
 
 def test_a_killed_driver_loses_nothing(ray_bed: RayBed, driven: RemoteEngine) -> None:
@@ -296,8 +308,8 @@ def test_a_thousand_tasks(ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
     a, _, _ = new_attempts()
     attempts = [replace(a, task=task) for task in range(1000)]
-    places = ("head", "n0", "n1")
-    engine.launch([assign(one, places[one.task % 3], "true", cpu="0.5") for one in attempts])
+    places = ("head", "n0")
+    engine.launch([assign(one, places[one.task % 2], "true", cpu="0.5") for one in attempts])
     ended: dict[Attempt, Report] = {}
 
     def over() -> bool:

@@ -1,4 +1,4 @@
-"""`fairlead simulate --on ray`: the runs of a study as tasks of a real cluster of three nodes."""
+"""`fairlead simulate --on ray`: the runs of a study as tasks of a real cluster of two nodes."""
 
 from __future__ import annotations
 

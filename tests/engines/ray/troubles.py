@@ -33,7 +33,7 @@ def all_end_once(
         bed.assignment(
             replace(first, task=task),
             Doing.BADLY if task % 3 else Doing.SLOW,
-            ("n0", "n1")[task % 2],
+            ("head", "n0")[task % 2],
         )
         for task in range(count)
     ]
