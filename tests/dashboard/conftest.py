@@ -122,6 +122,7 @@ def open_page(browser: Browser, first_page: Page) -> Iterator[Callable[..., Page
         def leave() -> None:
             """The page forgets the test, and the test the page."""
             page.goto("about:blank")
+            page.unroute_all()
             page.context.clear_cookies()
             page.remove_listener("console", on_console)
             page.remove_listener("dialog", on_dialog)

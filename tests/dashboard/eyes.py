@@ -32,6 +32,15 @@ def widest(page: Page, width: int) -> int:
     return found
 
 
+def said_by(page: Page, module: str, call: str, given: object = None) -> str:
+    """What a function of a module says that the page has loaded: a call in JavaScript, in which
+    `given` is what is given."""
+    base = "document.querySelector('script').src"  # of live/main.js, of the page's own build
+    loaded = f"import(new URL('../{module}', {base}))"
+    found: str = page.evaluate(f"given => {loaded}.then(module => module.{call})", given)
+    return found
+
+
 def barred(page: Page) -> list[str]:
     """What axe finds serious or critical, in light and in the dark, as the page is now."""
     # A page with a strict policy takes no script but its own: what tests it comes by another door.

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.cli.live.place import until
+from tests.dashboard.eyes import said_by
 from tests.dashboard.test_live import FAILS, VIEWS, Place
 from tests.ports import kept_port
 from tests.service.signin.issuer import issuing
@@ -73,10 +74,10 @@ def test_names_of_all_kinds_are_text_and_fit_a_telephone(
         assert page.locator("main b", has_text="bold").filter(has_not_text="<b>").count() == 0, view
     # A cell of four lines keeps how many tasks whoever is in the way runs, whatever its name.
     held = {"cause": "held", "able": 12471, "machines": "", "lacking": {"cpu": 1}}
-    told = "held => import('/dashboard/views/causes.js').then(({ brief }) => brief(held))"
-    cell = page.evaluate(told, {**held, "counts": {"b": 1140, LONG: 5554}})
+    brief = "views/causes.js", "brief(given)"
+    cell = said_by(page, *brief, {**held, "counts": {"b": 1140, LONG: 5554}})
     assert cell.startswith(f"waits for cpu on 12471 machines: {'x' * 12}… runs most: 5554 tasks")
-    cell = page.evaluate(told, {**held, "counts": {"b": 2, "a": 2, LONG: 1}})
+    cell = said_by(page, *brief, {**held, "counts": {"b": 2, "a": 2, LONG: 1}})
     assert cell.endswith(": b runs 2 tasks and others 3 beyond what is guaranteed")
     page.goto(f"{place.url}/#time?tenant={LONG}")
     expect(page.locator("main figcaption", has_text=LONG)).to_be_visible(timeout=90_000)

@@ -17,7 +17,7 @@ from fairlead.dashboard.page import FOLDER
 from fairlead.wire.events import EventKind
 from fairlead.wire.kinds import MarkKind, Role
 from tests.cli.live.place import Served, environment, serving, until
-from tests.dashboard.eyes import WIDTHS, barred, widest
+from tests.dashboard.eyes import WIDTHS, barred, said_by, widest
 from tests.ports import kept_port
 from tests.service.signin.issuer import Issuer
 from tests.zygote.forked import finished
@@ -348,27 +348,24 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
     for tenant in named:
         expect(page.get_by_role("rowheader", name=tenant).first).to_be_visible()
     # Where some are not judged yet, that is said, and that all have what is theirs is not.
-    said = "at => import('/dashboard/views/now.js').then(({ clear }) => clear(at))"
+    said = "views/now.js", "clear(given)"
     at = {"exact": 0, "behind": None, "checked": 3}
-    assert page.evaluate(said, at).endswith("are guaranteed.")
-    behind = page.evaluate(said, {**at, "behind": "2 jobs are not judged yet"})
+    assert said_by(page, *said, at).endswith("are guaranteed.")
+    behind = said_by(page, *said, {**at, "behind": "2 jobs are not judged yet"})
     assert re.fullmatch(r"2 jobs are not judged yet; nobody is short by the exact .*\d\.", behind)
-    nobody = page.evaluate(said, {**at, "behind": "nobody is judged yet", "checked": 0})
+    nobody = said_by(page, *said, {**at, "behind": "nobody is judged yet", "checked": 0})
     assert nobody == "Nobody is judged yet."
     # What it says of a job is said of that job, and a number stands on its side of a name.
-    causes = (
-        "([kept, several]) => import('/dashboard/views/causes.js')"
-        ".then(({ because }) => because(kept, undefined, several))"
-    )
+    because = "views/causes.js", "because(given[0], undefined, given[1])"
     sentence = "a lacks 1 task of j: 2 machines that could run it are draining"
     kept = {"tenant": "a", "job": "j", "cause": "drained", "counts": {}, "sentence": sentence}
     for several, whose in ((True, "j of a"), (False, "j")):
-        found = page.evaluate(causes, [kept, several])
+        found = said_by(page, *because, [kept, several])
         assert found == f"as for {whose}, 2 machines that could run it are draining"
-    apart = "text => import('/dashboard/draw.js').then(({ apartIn }) => apartIn(text))"
+    apart = "draw.js", "apartIn(given)"
     name = "\u05e6\u05d5\u05d5\u05ea"
-    assert page.evaluate(apart, f"of {name}-3: 2") == f"of \u2068{name}-3\u2069: 2"
-    assert page.evaluate(apart, "of team-3: 2") == "of team-3: 2"
+    assert said_by(page, *apart, f"of {name}-3: 2") == f"of \u2068{name}-3\u2069: 2"
+    assert said_by(page, *apart, "of team-3: 2") == "of team-3: 2"
     expect(page.locator("footer")).to_have_text(re.compile(r"Times are those of UTC.*\."))
     page.goto(f"{place.url}/#what-if")
     page.get_by_text("Other changes, a line each").click()
@@ -484,7 +481,7 @@ def test_no_page_of_a_list_is_turned_before_there_is_one(signed_in: Callable[...
 
 def test_who_waits_for_exact_shares_sees_for_how_long(signed_in: Callable[..., Page]) -> None:
     """With 1,000 tenants and 6,000 jobs nothing changed on the page for a minute."""
-    page = signed_in("now", apart=True)
+    page = signed_in()
     held: list[Route] = []
     page.route("**/v1/allocation", lambda route: held.append(route))  # noqa: PLW0108  (no method)
     page.evaluate("location.hash = 'water'")
@@ -504,8 +501,8 @@ def test_a_moment_is_chosen_by_keyboard(signed_in: Callable[..., Page]) -> None:
     expect(table.get_by_role("rowheader", name="vision")).to_be_visible()
     page.get_by_role("searchbox", name="tenants").fill("nobody")
     expect(page.locator(".pasts")).to_have_text("No tenant has “nobody” in its name.")
-    said = "import('/dashboard/views/time.js').then(({ nothing }) => nothing([], ''))"
-    assert page.evaluate(said).startswith("There was no tenant yet, and of jobs without a tenant")
+    said = said_by(page, "views/time.js", "nothing([], '')")
+    assert said.startswith("There was no tenant yet, and of jobs without a tenant")
 
 
 def test_a_token_that_is_revoked_ends_the_session(
@@ -716,7 +713,7 @@ LONG = {
 
 def test_no_link_of_the_audit_is_cut_off(place: Place, signed_in: Callable[..., Page]) -> None:
     """On screens of 1,001 to 1,120 pixels its table was wider than the page."""
-    page = signed_in(apart=True)  # its answers stay others
+    page = signed_in()
     sentence = (
         "vision lacks 1 task of train for 5 minutes: it waits for machines on which tasks run"
     )
@@ -749,7 +746,7 @@ def test_no_link_of_the_audit_is_cut_off(place: Place, signed_in: Callable[..., 
 def test_long_texts_of_machines_are_broken_and_not_cut_off(
     place: Place, signed_in: Callable[..., Page]
 ) -> None:
-    page = signed_in(apart=True)  # its answers stay others
+    page = signed_in()
     page.route("**/v1/machines?*", lambda route: route.fulfill(json={"machines": [LONG]}))
     page.goto(f"{place.url}/#machines")
     expect(page.get_by_role("rowheader", name=str(LONG["name"]))).to_be_visible()
