@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -256,10 +256,12 @@ def live(seed: int, whole: bool = True) -> tuple[list[str], dict[str, int]]:
         return life.problems, life.tally
 
 
-def lived(live: Callable[[int], tuple[list[str], dict[str, int]]], number: int) -> Counter[str]:
-    """What so many lives met, in which nothing was wrong."""
+def lived(
+    live: Callable[[int], tuple[list[str], dict[str, int]]], seeds: Iterable[int]
+) -> Counter[str]:
+    """What these lives met, in which nothing was wrong."""
     met: Counter[str] = Counter()
-    for seed in range(number):
+    for seed in seeds:
         problems, tally = live(seed)
         assert problems == [], f"seed {seed}"
         met.update(tally)
