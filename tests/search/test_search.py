@@ -180,7 +180,7 @@ def test_hostile_requests_are_answered_and_an_answer_that_is_wrong_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(searches, "FUZZED", 250)
-    turn = Turn("fuzz", 5, 8, None, tmp_path)
+    turn = Turn("fuzz", 6, 8, None, tmp_path)
     assert turn.taken().found == []
 
     def fails(*_: object) -> int:
@@ -189,4 +189,4 @@ def test_hostile_requests_are_answered_and_an_answer_that_is_wrong_is_found(
     monkeypatch.setattr(jobs, "page", fails)
     found = turn.taken().found
     assert found
-    assert all("list_jobs" in each and "--again fuzz 5" in each for each in found)
+    assert all("list_jobs" in each and "--again fuzz 6" in each for each in found)

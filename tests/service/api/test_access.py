@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from fairlead.dashboard.assets import served_files
 from fairlead.engines.interface import Assignment
 from fairlead.model.errors import InternalError
 from fairlead.model.machine import Machine
@@ -28,6 +29,7 @@ IN_PATHS = {
     "token": "spare",
     "file": "style.css",
     "room": "live",
+    "build": served_files().build,
     "module": "main.js",
 }
 """What stands in the routes' paths. The job is of the tenant vision."""
