@@ -1,4 +1,8 @@
-"""`fairlead.ray` against a real service on a real Ray cluster: functions in the fair queue."""
+"""`fairlead.ray` against a real service on a real Ray cluster: functions in the fair queue.
+
+By its name the last file of the folder that uses the one cluster: it leaves it, which
+ends workers that any later file would have to start again.
+"""
 
 from __future__ import annotations
 
