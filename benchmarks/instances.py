@@ -28,6 +28,7 @@ class Kind(Enum):
     BALANCED = "balanced"
     FEW_CLASSES = "few-classes"
     CHAINS = "chains"
+    LABELS = "labels"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Draw:
     capacity: Floats  # (C, R) of one machine
     count: Ints  # (C,)
     eligible: Bools  # (J, C)
+    tasks: Floats  # (J,)
 
 
 def draw(spec: Spec) -> Draw:
@@ -77,7 +79,10 @@ def draw(spec: Spec) -> Draw:
     count = _counts(spec, random)
     if spec.kind in (Kind.CONTINUOUS, Kind.BALANCED):
         capacity = _short(capacity * _balancing(demand, weight, capacity, count))
-    return Draw(demand, weight, capacity, count, eligible)
+    tasks = np.full(spec.tenants, np.inf)
+    if spec.kind is Kind.LABELS:
+        tasks = random.choice([np.inf, 5.0, 20.0, 100.0], size=spec.tenants)
+    return Draw(demand, weight, capacity, count, eligible, tasks)
 
 
 def problem(spec: Spec) -> Problem:
@@ -90,7 +95,7 @@ def problem(spec: Spec) -> Problem:
         job_names=tuple(job_name(job) for job in range(jobs)),
         class_machines=tuple((class_name(c),) for c in range(spec.classes)),
         demand=numbers.demand,
-        tasks=np.full(jobs, np.inf),
+        tasks=numbers.tasks,
         spread=np.zeros(jobs, dtype=np.bool_),
         capacity=numbers.capacity,
         count=numbers.count,
@@ -127,6 +132,7 @@ def model(spec: Spec) -> tuple[Cluster, list[Job]]:
             _amounts(names, numbers.demand[job]),
             tenant=tenant_name(job),
             where=_selector(numbers.eligible[job]),
+            tasks=None if np.isinf(numbers.tasks[job]) else int(numbers.tasks[job]),
         )
         for job in range(spec.tenants)
     ]
@@ -258,6 +264,29 @@ def _chains(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bo
     return _short(demand), _short(capacity), eligible
 
 
+def _labels(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bools]:
+    """Five generations of machines in three zones and ten racks, and demands as users write them: a
+    third wants GPUs. Half of all names no machine, the others a zone, two generations, one, or a
+    rack: nearly all stop by themselves, and nobody is apart from the others for long."""
+    kinds = np.array([[16, 64, 4], [32, 256, 8], [64, 512, 8], [48, 192, 0], [96, 1024, 0]])
+    generation, zone, rack = (random.integers(0, n, size=spec.classes) for n in (5, 3, 10))
+    capacity = np.full((spec.classes, spec.resources), 1000.0)
+    demand = np.full((spec.tenants, spec.resources), 10.0)
+    for resource, sizes in enumerate(([1, 2, 4, 8], [1, 2, 4, 8, 16, 32], [1, 2, 4])):
+        if resource < spec.resources:
+            capacity[:, resource] = kinds[generation, resource]
+            demand[:, resource] = random.choice(sizes, size=spec.tenants)
+    if spec.resources > 2:
+        demand[random.random(spec.tenants) < 2 / 3, 2] = 0.0
+    wanted = [random.integers(0, n, size=(spec.tenants, 1)) for n in (3, 5, 5, 10)]
+    choice = random.choice(5, size=(spec.tenants, 1), p=[0.5, 0.2, 0.1, 0.1, 0.1])
+    eligible = choice == 0
+    eligible = eligible | ((choice == 1) & (zone == wanted[0]))
+    eligible = eligible | ((choice == 2) & ((generation == wanted[1]) | (generation == wanted[2])))
+    eligible = eligible | ((choice == 3) & (generation == wanted[1]))
+    return demand, capacity, eligible | ((choice == 4) & (rack == wanted[3]))
+
+
 _MAKERS: dict[Kind, Maker] = {
     Kind.CONTINUOUS: _continuous,
     Kind.DISCRETE: _discrete,
@@ -265,6 +294,7 @@ _MAKERS: dict[Kind, Maker] = {
     Kind.BALANCED: _balanced,
     Kind.FEW_CLASSES: _few_classes,
     Kind.CHAINS: _chains,
+    Kind.LABELS: _labels,
 }
 
 

@@ -29,18 +29,20 @@ class Pairs:
     capacity: Floats  # (rows,)
 
 
-def pairs(problem: Problem, scale: Floats, weight: Floats) -> Pairs:
-    """The scaled program. `weight` is per tenant, as the filling takes it."""
+def pairs(problem: Problem, scale: Floats, weight: Floats, *, endless: bool = True) -> Pairs:
+    """The scaled program. `weight` is per tenant, as the filling takes it. `endless`: whoever asks
+    knows no job that ends."""
     tree = problem.tree
     jobs = len(problem.tasks)
     if not (
         np.array_equal(tree.job_tenant, np.arange(jobs))
         and (tree.parent < 0).all()
         and not tree.limits
-        and np.isinf(problem.tasks).all()
         and not problem.spread.any()
     ):
-        raise ValueError("the baselines take tenants of one unlimited job only")
+        raise ValueError("the baselines take tenants of one job only, without limits")
+    if endless and not np.isinf(problem.tasks).all():
+        raise ValueError("this baseline takes jobs without a last task only")
     job, machine_class = np.nonzero(problem.usable)
     number = len(job)
     unit = float(weight.sum())

@@ -1,7 +1,8 @@
 """A plain warm linear program: every pair is a column, HiGHS keeps its basis from round to round.
 
 A good programmer's first version: no coalescing of jobs, no column generation. A round adds one
-column for its step; whoever's share row has a positive dual freezes. `warm_lp_closing` also keeps a
+column for its step; whoever's share row has a positive dual freezes, and whoever has no more tasks.
+Of the baselines only this one knows jobs that end. `warm_lp_closing` also keeps a
 pair with a positive reduced cost at zero from then on, which is an insight of ours (complementary
 slackness); without it HiGHS does not end on the largest instances with many levels.
 """
@@ -16,6 +17,7 @@ from benchmarks.baselines.pairs import BaselineError, Pairs, pairs, runnable
 from fairlead.sharing.problem.problem import Floats, Problem
 
 TIGHT = 1e-5  # a dual above this is positive; the duals of the active jobs add up to their number
+END = 1e-9  # a job whose last task is this near, relative, has no more
 DUAL, PRIMAL = 1, 4  # HiGHS's numbers of the simplex methods
 
 
@@ -30,7 +32,7 @@ def warm_lp_closing(problem: Problem, scale: Floats, weight: Floats) -> Floats:
 
 
 def _levels(problem: Problem, scale: Floats, weight: Floats, *, closing: bool) -> Floats:
-    program = pairs(problem, scale, weight)
+    program = pairs(problem, scale, weight, endless=False)
     number = program.job_rows.shape[1]
     first_row = program.capacity_rows.shape[0]
     solver = _solver(program)
@@ -38,13 +40,14 @@ def _levels(problem: Problem, scale: Floats, weight: Floats, *, closing: bool) -
     active = runnable(problem)
     level = 0.0
     levels = np.zeros(program.jobs)
+    ends = problem.tasks / scale / weight * program.unit
     column = number
     while active.any():
         jobs = np.flatnonzero(active)
         solver.addCol(
             -float(len(jobs)),
             0.0,
-            highspy.kHighsInf,
+            ends[jobs].min() - level,
             len(jobs),
             (first_row + jobs).astype(np.int32),
             np.full(len(jobs), -1.0),
@@ -54,7 +57,7 @@ def _levels(problem: Problem, scale: Floats, weight: Floats, *, closing: bool) -
         step = max(0.0, solution.col_value[column])
         dual = np.abs(np.asarray(solution.row_dual)[first_row:])
         level += step
-        frozen = active & (dual > TIGHT)
+        frozen = active & ((dual > TIGHT) | (ends <= level * (1 + END)))
         levels[frozen] = level
         active &= ~frozen
         solver.changeColBounds(column, step, step)

@@ -13,7 +13,9 @@ import pytest
 from fairlead.model.errors import SolverError
 from fairlead.sharing.filling import component
 from fairlead.sharing.filling.climb import Climb
+from fairlead.sharing.filling.groups import coalesce
 from fairlead.sharing.filling.rounds import Filling
+from fairlead.sharing.numbers.amounts import rationals
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.solvers import interior, simplex
 from fairlead.sharing.solvers.step import StepProblem, StepSolution, rise_at_once
@@ -38,6 +40,19 @@ def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: float)
         return filling_proof.filled(problem)
 
 
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[StepProblem]:
+    """The programs that the interior point method is asked about from now on."""
+    inner: list[StepProblem] = []
+    as_ever = interior.likely
+
+    def seen(asked: StepProblem) -> Iterator[interior.Likely]:
+        inner.append(asked)
+        return as_ever(asked)
+
+    monkeypatch.setattr(interior, "likely", seen)
+    return inner
+
+
 @pytest.fixture
 def no_climb(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs find every corner: rationals alone are slow."""
@@ -56,7 +71,7 @@ def test_the_interior_point_method_agrees_with_the_simplex(
     for seed in range(3):
         problem = drawn(seed, jobs=60, classes=12, resources=3, density=density)
         one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
-        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _ONWARD=0)
         assert one.share == other.share
 
 
@@ -69,7 +84,7 @@ def test_the_interior_point_method_ends_in_a_corner_where_there_are_ties(
     for seed in range(6):
         problem = ties(seed, jobs=jobs, classes=classes)
         one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
-        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _ONWARD=0)
         assert one.share == other.share
 
 
@@ -83,12 +98,16 @@ def test_no_resource_passes_for_used_up_that_only_other_places_take(
     for seed in range(3):
         problem = few_classes(seed, jobs=jobs, classes=jobs // 6)
         one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
-        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _ONWARD=0)
         assert one.share == other.share
 
 
+def single(seed: int) -> Problem:
+    return drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
+
+
 def rise(seed: int) -> StepProblem:
-    problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
+    problem = single(seed)
     jobs = len(problem.usable)
     return StepProblem(
         use=problem.demand,
@@ -107,8 +126,8 @@ def test_the_places_that_are_likely_reach_nearly_the_first_level() -> None:
         found = list(interior.likely(asked))
         assert [each.last for each in found] == [False] * (len(found) - 1) + [True]
         for each, near in zip(found[-2:], (1e-3, 1e-6)[-len(found) :], strict=True):
-            assert not (each.places & ~asked.pairs).any()
-            few = replace(asked, pairs=each.places, basis=each.start)
+            assert not (each.start.columns & ~asked.pairs).any()
+            few = replace(asked, pairs=each.start.columns, basis=each.start)
             assert highest(few).level == pytest.approx(level, rel=near)
 
 
@@ -118,7 +137,7 @@ def test_where_the_simplex_is_lost_among_likely_places_there_are_better_ones(
 ) -> None:
     problem = drawn(3, jobs=60, classes=12, resources=3, density=0.6)
     one = filled(problem, monkeypatch)
-    other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _LOST=0)
+    other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _LOST=0, _ONWARD=0)
     assert one.share == other.share
 
 
@@ -176,19 +195,61 @@ def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
 ) -> None:
     problem = drawn(3, jobs=60, classes=12, resources=3, density=0.3)
     one = filled(problem, monkeypatch)
-    inner: list[StepProblem] = []
-    as_ever = interior.likely
-
-    def seen(asked: StepProblem) -> Iterator[interior.Likely]:
-        inner.append(asked)
-        return as_ever(asked)
-
-    monkeypatch.setattr(interior, "likely", seen)
+    inner = watched(monkeypatch)
     other = filled(
         problem, monkeypatch, _LITTLE=0, _LOOSE=1, _MUCH=NEVER, _FIRST_PIVOTS=0, _NEXT_PIVOTS=0
     )
     assert inner
     assert one.share == other.share
+
+
+@pytest.mark.usefixtures("no_climb")
+def test_the_next_round_goes_on_where_the_last_one_stood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interior point method is asked in the first round, not in each."""
+    inner = watched(monkeypatch)
+    for seed in range(3):
+        problem = few_classes(seed, jobs=40, classes=7)
+        from_inside = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _ONWARD=0)
+        assert len(inner) > 1
+        inner.clear()
+        onward = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert onward.share == from_inside.share
+        assert len(inner) == 1
+        inner.clear()
+
+
+def test_the_next_round_has_open_places_alone_and_one_of_each_group() -> None:
+    for seed in range(3):
+        asked = rise(seed)
+        stood = highest(asked).basis
+        assert stood is not None
+        elsewhere = asked.pairs & ~stood.pairs
+        group = int(elsewhere.any(axis=1).argmax())
+        pairs = asked.pairs.copy()
+        pairs[group] = elsewhere[group]  # where it stood is closed
+        later = replace(asked, pairs=pairs)
+        own = replace(stood, columns=stood.pairs)
+        problem = single(seed)
+        groups = coalesce(problem, rationals(problem.alone))
+        found = component.Programs(groups)._onward(later, own)  # noqa: SLF001
+        assert found is not None
+        assert found.level == pytest.approx(highest(later).level, rel=1e-9)
+        assert not found.share[~pairs].any()
+
+
+def test_where_the_next_round_cannot_go_on_it_is_found_from_inside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = few_classes(0, jobs=40, classes=7)
+    whole = filled(problem, monkeypatch)
+    inner = watched(monkeypatch)
+
+    def fails(*_: object) -> StepSolution:
+        raise SolverError("no pivot is good enough")
+
+    monkeypatch.setattr(component.Programs, "_onward", fails)
+    assert filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0).share == whole.share
+    assert len(inner) > 1
 
 
 def test_what_nobody_may_use_is_not_used_up() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ _LOOSE = 0.5  # of all places of the component's groups and classes
 # In between the simplex goes first. If so many pivots for each row do not suffice, from nothing or
 # from where the last one ended, the interior point method takes less than the rest of them.
 _FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.25
+# A round later the simplex goes on among the places of the last program: of hundreds of jobs a
+# level mostly stops few, and the next one is a few pivots on. So many at most.
+_ONWARD = 0.75
 # Among likely places the simplex is lost if so many do not.
 _LOST = 4.0
 # A place that is cheaper by this part of what a group is worth is one that a program lacks.
@@ -127,13 +131,18 @@ class Programs:
                 if risen is not None:
                     return risen
                 part.hard = True
+            elif problem.basis:
+                with suppress(SolverError):  # there is another way
+                    risen = self._onward(problem, problem.basis, _ONWARD)
+                    if risen is not None:
+                        return risen
             if _is_flow(problem):
-                risen = self._by_columns(problem, None, _by_cuts(problem))
+                risen = self._by_columns(problem, _by_cuts(problem))
                 assert risen is not None
                 return risen
             for likely in interior.likely(problem):
                 risen = self._by_columns(
-                    problem, likely.start, likely.places, None if likely.last else _LOST
+                    problem, likely.start.columns, likely.start, None if likely.last else _LOST
                 )
                 if risen is not None:
                     return risen
@@ -144,9 +153,9 @@ class Programs:
     def _by_columns(
         self,
         problem: StepProblem,
-        basis: Basis | None,
         columns: Bools,
-        most_pivots: float | None = None,  # for each row
+        basis: Basis | None = None,
+        most_pivots: float | None = None,  # for each row, of all programs together
     ) -> StepSolution | None:
         """The highest corner, from a basis next to it if there is one: the simplex has these
         places, and then those that are cheaper by its prices. A lower one that fits where the
@@ -167,6 +176,18 @@ class Programs:
             if not cheaper.any():
                 return risen
             columns, basis = columns | cheaper, risen.basis
+            if most_pivots is not None:
+                most_pivots -= risen.pivots
+
+    def _onward(
+        self, problem: StepProblem, basis: Basis, most_pivots: float | None = None
+    ) -> StepSolution | None:
+        """As `_by_columns`, among the places of the program that ended in this basis."""
+        columns = basis.columns & problem.pairs
+        none_left = ~columns.any(axis=1)
+        group, machine_class = (each[problem.first][none_left] for each in problem.places)
+        columns[group, machine_class] = True
+        return self._by_columns(problem, columns, basis, most_pivots)
 
     def _cheaper(self, problem: StepProblem, risen: StepSolution) -> Bools:
         """(G, C) the cheapest place of each group that costs less than the group is worth."""
@@ -188,12 +209,7 @@ class Programs:
         if problem.basis is None or problem.most_on is not None:
             risen = self._simplex.rise(problem)
         else:
-            first = np.zeros(problem.pairs.shape, dtype=np.bool_)
-            group, machine_class = problem.places
-            first[group[problem.first], machine_class[problem.first]] = True
-            some = problem.basis.pairs.any(axis=1, keepdims=True)
-            columns = problem.basis.pairs | (first & ~some)
-            risen = self._by_columns(problem, problem.basis, columns)
+            risen = self._onward(problem, problem.basis)
         assert risen is not None
         part.near = risen.level
         self._take(part, problem, risen)

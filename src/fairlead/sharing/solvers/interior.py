@@ -47,10 +47,9 @@ class _Point:
 
 @dataclass(frozen=True)
 class Likely:
-    """(G, C) the places that a highest corner may have, few of them for each group, and where the
-    way up to it may start: everybody in the place that holds most."""
+    """Where the way up to a highest corner may start, everybody in the place that holds most, and
+    among which places it may lead, few of them for each group."""
 
-    places: Bools
     start: Basis
     last: bool
 
@@ -76,8 +75,8 @@ def _likely(program: Program, at: _Point, over: float, *, last: bool) -> Likely:
     fullest = np.zeros(program.pairs.shape, dtype=np.bool_)
     fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
     cheap = program.pairs & (at.rc < over * at.y[:, None])
-    start = Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
-    return Likely(_holding(at) | cheap, start, last)
+    slack = np.ones(program.row.shape, dtype=np.bool_)
+    return Likely(Basis(fullest, slack, _holding(at) | cheap), last)
 
 
 def _holding(at: _Point) -> Bools:

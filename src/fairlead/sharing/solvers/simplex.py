@@ -72,7 +72,8 @@ class Simplex:
 
         highs = self._highs
         highs.clearModel()
-        most = None if most_pivots is None else int(most_pivots * (size + problem.capacity.size))
+        number = size + problem.capacity.size
+        most = None if most_pivots is None else max(0, int(most_pivots * number))
         highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if most is None else most)
         add_rows(
             highs,
@@ -115,6 +116,7 @@ class Simplex:
             price=price.reshape(shape),
             group=np.maximum(row_dual[:size], 0.0) / unit,
             basis=_basis(highs, problem, row, size),
+            pivots=highs.getInfo().simplex_iteration_count / number,
         )
 
 
@@ -138,7 +140,7 @@ def _basis(highs: highspy.Highs, problem: StepProblem, row: Ints, size: int) -> 
     slack = np.ones(problem.capacity.size, dtype=np.bool_)
     slack[row] = False
     slack[row[-1 - size - basic[basic < -size]]] = True
-    return Basis(pairs, slack.reshape(problem.capacity.shape))
+    return Basis(pairs, slack.reshape(problem.capacity.shape), problem.pairs)
 
 
 def _solve(highs: highspy.Highs) -> bool:
@@ -205,4 +207,4 @@ def crash(problem: StepProblem, unit: Floats, turns: int) -> Basis:
     pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
     basic = np.concatenate(found)
     pairs[group[basic], machine_class[basic]] = True
-    return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
+    return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_), problem.pairs)

@@ -16,10 +16,12 @@ class Basis:
 
     pairs: Bools  # (G, C) basic
     slack: Bools  # (C, R) what is left of a capacity is basic
+    columns: Bools  # (G, C) the places among which it is the highest
 
     def of(self, groups: Ints, classes: Ints) -> Basis:
         """The corner in which just these groups stand on these classes."""
-        return Basis(block(self.pairs, groups, classes), self.slack[classes])
+        pairs, columns = (block(each, groups, classes) for each in (self.pairs, self.columns))
+        return Basis(pairs, self.slack[classes], columns)
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class StepSolution:
     price: Floats  # (C, R)
     group: Floats  # (G,)
     basis: Basis | None = None
+    pivots: float = 0.0  # that it took, for each row
 
 
 def rise_at_once(problem: StepProblem) -> StepSolution | None:
@@ -126,7 +129,7 @@ def _on_one_class(problem: StepProblem) -> StepSolution:
         share=(problem.base + problem.rate * level)[:, None],
         price=price,
         group=problem.use[:, scarce],
-        basis=Basis(problem.pairs, price == 0),
+        basis=Basis(problem.pairs, price == 0, problem.pairs),
     )
 
 
@@ -141,4 +144,5 @@ def _of_one_group(problem: StepProblem) -> StepSolution:
     price[own, scarce] = 1.0 / problem.use[0, scarce]
     share = np.zeros(problem.pairs.shape)
     share[0, own] = problem.fits * ((problem.base[0] + problem.rate[0] * level) / total)
-    return StepSolution(level, share, price, np.ones(1), Basis(problem.pairs, price == 0))
+    basis = Basis(problem.pairs, price == 0, problem.pairs)
+    return StepSolution(level, share, price, np.ones(1), basis)
