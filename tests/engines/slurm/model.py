@@ -392,9 +392,10 @@ class SlurmModel:
             known = job is not None and job.state in HAVING and job.node_list == name
             if process.node == name and not known:
                 self._kill(number)
+        runs = {number for number, each in self.processes.items() if each.node == name}
         for number, job in list(self.mind.jobs.items()):
             here = job.state == "RUNNING" and job.node_list == name
-            if here and number not in self.processes and number not in told:
+            if here and number not in runs and number not in told:
                 self._fail_under(number)
 
     def _fail_under(self, number: int) -> None:
