@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -197,57 +197,62 @@ class Killed(BaseException):
     """The process died here."""
 
 
+CHANGING = ("BEGIN", "DELETE", "INSERT", "UPDATE", "COMMIT")
+"""What a statement begins with that changes something, or on which it depends whether it stays."""
+
+
 def test_cut_short_at_any_statement_all_is_gone_or_nothing(
-    make_kept: Callable[[], Kept],
+    kept: Kept,
     entries: list[Entry],
     snapshots: list[tuple[int, bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Before each statement that changes something it is killed once: first of those after which
+    nothing is gone yet, then of those by which the rest is removed."""
+    if kept.kind == "memory":
+        return  # it has no halves
     monkeypatch.setattr("fairlead.service.journal.sql.AT_ONCE", 40)
     entries = entries[: snapshots[1][0]]
+    until = snapshots[0][0]
     digest = verify(entries).digest
-    outcomes, statement = set(), 0
+    session: Any = SqliteSession if kept.kind == "sqlite" else PostgresSession
+    run, left = session.run, 0
+
+    def dying(self: Any, sql: str, values: Sequence[Any] = ()) -> Any:
+        nonlocal left
+        left -= sql.startswith(CHANGING)
+        if left < 0:
+            raise Killed
+        return run(self, sql, values)
+
+    store = kept.open()
+    store.append(entries)
+    for seq, data in snapshots:
+        store.keep(seq, data)
+    outcomes, ended = [0], False
     right: list[object] = []  # what was found, each replayed once: mostly it is the same again
-    while True:
-        kept = make_kept()
-        if kept.kind == "memory":
-            return  # it has no halves
-        store = kept.open()
-        store.append(entries)
-        for seq, data in snapshots:
-            store.keep(seq, data)
-        session: Any = SqliteSession if kept.kind == "sqlite" else PostgresSession
-        run, left = session.run, statement
-
-        def dying(self: Any, sql: str, values: Sequence[Any] = (), run: Any = run) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Killed
-            return run(self, sql, values)
-
+    statement = 0
+    while not ended:
+        left = statement
         with monkeypatch.context() as patch:
             patch.setattr(session, "run", dying)
             try:
-                store.forget(snapshots[0][0])
+                store.forget(until)
                 ended = True
             except Killed:
-                ended = False
+                pass
         store.close()
-        again = kept.open()
-        outcomes.add(again.start())
-        found = list(again.read()), again.snapshots(), again.start()
+        store = kept.open()
+        found = list(store.read()), store.snapshots(), store.start()
         if found not in right:
             assert verify(*found).digest == digest
-            check_snapshots(again)
+            check_snapshots(store)
             right.append(found)
         open_reader(kept.where, None).check()  # type: ignore[arg-type]  # no place in memory
-        again.forget(snapshots[0][0])
-        assert list(again.read()) == entries[snapshots[0][0] :]
-        again.close()
-        kept.leave()
-        if ended:
-            break
-        statement += 7 if statement >= 10 else 1
-    assert outcomes == {0, snapshots[0][0]}
-    assert len(right) == len(outcomes)
+        outcomes.append(found[-1])
+        statement = 0 if outcomes[-1] != outcomes[-2] else statement + 1
+    assert list(store.read()) == entries[until:]
+    assert outcomes == sorted(outcomes)
+    assert outcomes.count(0) == 5  # as it was, and a kill before each of four statements
+    assert outcomes.count(until) == len(outcomes) - 5 == 9
+    assert len(right) == 2
