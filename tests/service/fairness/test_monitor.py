@@ -23,7 +23,7 @@ from fairlead.service.fairness.monitor import FairnessMonitor, FairSettings
 from fairlead.service.fairness.shortfalls import Audit, measure
 from fairlead.service.fairness.solve import answer
 from tests.service.fairness.at_once import AtOnce
-from tests.service.fairness.stands import SECOND, core_of, random_cores, submit
+from tests.service.fairness.stands import FIRST, SECOND, core_of, random_cores, submit
 
 TWO = (Tenant("a"), Tenant("b"))
 
@@ -312,7 +312,7 @@ def test_history_has_a_point_for_each_sample() -> None:
 def test_the_audit_holds_of_random_cores(cases: int) -> None:
     """Whoever is short has less than it is guaranteed and something that waits; nobody else is."""
     shorts = 0
-    for core in random_cores(1000, 12 * cases):
+    for core in random_cores(FIRST, 12 * cases):
         watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
         found = audit_of(core, watch, core.now)
         measured = watch.measure(core)

@@ -20,7 +20,7 @@ from fairlead.scheduling.state.scales import FIFO
 from fairlead.service.fairness.question import question
 from fairlead.service.fairness.solve import answer
 from tests.scheduling.exact_shares import advise, exact_shares, guarantee
-from tests.service.fairness.stands import core_of, random_cores, submit
+from tests.service.fairness.stands import FIRST, core_of, random_cores, submit
 from tests.tolerances import CERTIFICATE
 
 TWO = (Tenant("a"), Tenant("b", weight=2))
@@ -101,7 +101,7 @@ def test_fifo_is_measured_by_tsf() -> None:
 def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
     """The way over the core's arrays and the way over the model's values give the same."""
     compared = 0
-    for core in random_cores(0, 45 * cases):
+    for core in random_cores(FIRST, 45 * cases):
         state = core.state
         slots = Jobs(core).slot
         if state.header[0]["fifo"] or not len(slots) or (state.job["cancelled"][slots] == 1).any():
@@ -170,7 +170,7 @@ def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
 
 
 def test_the_answer_is_the_same_for_the_same_question() -> None:
-    for core in random_cores(500, 10):
+    for core in random_cores(FIRST, 10):
         asked = question(core, 1, guarantees=True, advice=True)
         again = pickle.loads(pickle.dumps(asked))
         one, two = answer(asked), answer(again)
@@ -179,7 +179,7 @@ def test_the_answer_is_the_same_for_the_same_question() -> None:
 
 
 def test_the_core_takes_what_it_is_told() -> None:
-    for core in random_cores(600, 10):
+    for core in random_cores(FIRST, 10):
         for event in answer(question(core, 1, guarantees=True, advice=True)).events(core.now):
             core.apply(event)
         core.decide()

@@ -17,7 +17,7 @@ from fairlead.service.why.expected_start import expected_start
 from fairlead.service.why.fewest_ends import differing, fewest_ends
 from fairlead.service.why.remedies import Change, ChangeKind, smallest_changes
 from fairlead.service.why.trial import decide_fully
-from tests.service.fairness.stands import SECOND, core_of, random_cores, submit
+from tests.service.fairness.stands import FIRST, SECOND, core_of, random_cores, submit
 
 TWO = (Tenant("a"), Tenant("b"))
 
@@ -190,7 +190,7 @@ def test_random_changes_do_what_they_say(cases: int) -> None:
     """Whatever is said to start the job does, where it is made by other means than the trial; and
     no fewer ends would do."""
     seen: dict[ChangeKind, int] = {}
-    for core in random_cores(2000, 12 * cases):
+    for core in random_cores(FIRST, 12 * cases):
         for name, slot in list(core.ids.jobs.items()):
             row = core.state.job[slot]
             if not row["waiting"] or row["cancelled"]:
@@ -243,7 +243,7 @@ def _no_fewer(core: Core, name: str, count: int, machines: tuple[str, ...]) -> N
 
 def test_the_fewest_ends_make_room(cases: int) -> None:
     tried = 0
-    for core in random_cores(3000, 8 * cases):
+    for core in random_cores(FIRST, 8 * cases):
         for name, slot in list(core.ids.jobs.items()):
             if not core.state.job[slot]["waiting"] or core.state.job[slot]["cancelled"]:
                 continue
@@ -298,7 +298,7 @@ def test_who_told_nothing_goes_on_for_ever() -> None:
 def test_the_expected_start_is_what_then_happens(cases: int) -> None:
     """A core that is run on by hand, with tasks that take as long as was told, starts it then."""
     compared = 0
-    for core in random_cores(4000, 8 * cases):
+    for core in random_cores(FIRST, 8 * cases):
         for name, slot in list(core.ids.jobs.items()):
             if not core.state.job[slot]["waiting"] or core.state.job[slot]["cancelled"]:
                 continue
