@@ -53,8 +53,13 @@ def test_a_service_runs_nothing_of_the_folder(trapped: Path) -> None:
     assert caught(trapped) == ""
 
 
+def test_workers_of_a_pool_run_nothing_of_the_folder(trapped: Path) -> None:
+    assert run(trapped, script="pooled") == "3\n"
+
+
+@pytest.mark.deep
 @pytest.mark.slow
-def test_workers_run_nothing_of_the_folder_and_give_what_one_process_gives(
+def test_workers_of_a_study_run_nothing_of_the_folder_and_give_what_one_process_gives(
     trapped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")

@@ -25,6 +25,14 @@ if __name__ == "__main__":
 """
 """The same for several commands, a line each, one after another: most of each is its start."""
 
+POOLED = """\
+from fairlead import children
+if __name__ == "__main__":
+    with children.pool(1) as pool:
+        print(pool.submit(abs, -3).result())
+"""
+"""A pool of the kind that commands have, without what a command has to import."""
+
 TRAP = """\
 import sys
 with open({caught!r}, "a") as caught:
@@ -47,6 +55,7 @@ def set_traps(base: Path) -> Path:
     (base / "bin").mkdir()
     (base / "bin" / "fairlead").write_text(SCRIPT)
     (base / "bin" / "several").write_text(SEVERAL)
+    (base / "bin" / "pooled").write_text(POOLED)
     (base / "cluster.yaml").write_text("machines: [{name: m, capacity: {cpu: 4}}]\n")
     return folder
 
