@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
+import os
 from pathlib import Path
 
-import psutil
 import pytest
 
-from fairlead.service.journal.entry import JournalError
-from fairlead.service.journal.places import open_store
-from fairlead.service.recovery.verify_process import aside
-from tests.service.fairness.test_process import is_spawned
 from tests.service.journal.lived import kept, lived
+from tests.transcripts import ROOT
+from tests.zygote.forked import finished
 
 
 @pytest.mark.slow  # at a low priority: among the first, or it is waited for at the end
 def test_a_journal_is_checked_aside_and_damage_is_heard_of(tmp_path: Path) -> None:
     path = kept(lived(), tmp_path / "journal.db")
-    store = open_store(path)
-    before = {each.pid for each in psutil.Process().children()}
-    aside(path, tmp_path)(store)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("UPDATE journal_entry SET body = replace(body, '1', '2') WHERE seq = 20")
-    connection.close()
-    with pytest.raises(JournalError, match=r"the journal is not shortened: .*20"):
-        aside(path, tmp_path)(store)
-    store.close()
-    left = [each for each in psutil.Process().children() if each.pid not in before]
-    assert not any(map(is_spawned, left))
+    done = finished(["tests.service.journal.aside", "aside", str(path)], ROOT, os.environ)
+    right, wrong, left = done.stdout.splitlines()
+    assert (right, left) == ("right", "left 0"), done.stderr
+    assert "the journal is not shortened: " in wrong
+    assert "20" in wrong
