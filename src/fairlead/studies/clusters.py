@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from fairlead.audit.finding import Input
@@ -42,8 +43,10 @@ def alibaba(
     return every_nth_machine(work, nth) if nth > 1 else work
 
 
+@lru_cache(maxsize=1)
 def google(folder: Path) -> Workload:
-    """The jobs of the first hour, users being the tenants, on all machines."""
+    """The jobs of the first hour, users being the tenants, on all machines: read once for all
+    studies of a process."""
     return load([folder], options={"hours": "1", "machine-changes": "no"})
 
 

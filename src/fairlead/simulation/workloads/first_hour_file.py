@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,19 @@ class FirstHour:
 
 def read_first_hour(path: str) -> FirstHour:
     """The first hour of the file `task_events/part-00000-of-00500.csv`, packed or not. A task that
-    was submitted several times counts once, with its first demands. Raises InputError."""
+    was submitted several times counts once, with its first demands. Raises InputError.
+
+    The file that was read last is not read again while it is as it was: the repetitions of a study
+    draw from the same one."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"no such file: {path}", "name a file of the trace's task_events")
+    found = file.stat()
+    return _read(path, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read(path: str, *_as_it_was: int) -> FirstHour:
     table = _table(path)
     rows = pc.and_(pc.equal(table["event"], SUBMIT), pc.less_equal(table["time"], END))
     table = table.filter(rows)
@@ -78,18 +91,19 @@ def read_first_hour(path: str) -> FirstHour:
         name: table[name].to_numpy(zero_copy_only=False)[order]
         for name in ("time", "cpu", "memory", "spread")
     }
-    return FirstHour(
+    hour = FirstHour(
         submit=column["time"][first[:-1]],
         first=first,
         spread=column["spread"][first[:-1]] == 1,
         cpu=column["cpu"].astype(np.float64),
         memory=column["memory"].astype(np.float64),
     )
+    for each in (hour.submit, hour.first, hour.spread, hour.cpu, hour.memory):
+        each.setflags(write=False)  # whoever asks next gets the same arrays
+    return hour
 
 
 def _table(path: str) -> pa.Table:
-    if not Path(path).is_file():
-        raise InputError(f"no such file: {path}", "name a file of the trace's task_events")
     types = {name: pa.int64() for name in ("time", "job", "task", "event", "spread")}
     types |= {name: pa.float64() for name in ("cpu", "memory")}
     try:

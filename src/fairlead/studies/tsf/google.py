@@ -68,7 +68,7 @@ class Repetition:
 def run(setting: Setting) -> Findings:
     """Runs the hour under the six policies again and again."""
     data = setting.data("google-2011")
-    recorded = tuple(np.quantile(recorded_times(str(data)), np.linspace(0, 1, 1001)).tolist())
+    recorded = tuple(np.quantile(recorded_times(data), np.linspace(0, 1, 1001)).tolist())
     size = (100, 30, 3_000) if setting.quick else (4500, 1000, 180_000)
     many = {SAMPLED: FEW if setting.quick else SEEDS}
     many |= dict.fromkeys((RECORDED, ONE), FEW if setting.quick else OTHER_SEEDS)

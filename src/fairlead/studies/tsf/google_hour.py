@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from fairlead.simulation.traces.registry import load
 from fairlead.simulation.workload import Floats, Workload
 from fairlead.simulation.workloads.draws import (
     SECOND,
@@ -20,6 +20,7 @@ from fairlead.simulation.workloads.draws import (
 )
 from fairlead.simulation.workloads.first_hour import TASK_TIMES
 from fairlead.simulation.workloads.registry import generate
+from fairlead.studies.clusters import google
 
 SAMPLED, RECORDED, ONE = "10,000 jobs", "the hour itself", "one time a job"
 RULES = {
@@ -45,10 +46,10 @@ class Case(NamedTuple):
     """Quantiles of the times of the hour's tasks, in seconds."""
 
 
-def recorded_times(folder: str) -> Floats:
+def recorded_times(folder: Path) -> Floats:
     """Times of the hour's tasks, from schedule to finish, in seconds."""
-    work = load([folder], options={"hours": "1", "machine-changes": "no"})
-    found: Floats = np.concatenate([batch.durations for batch in work.batches()]) / SECOND
+    batches = google(folder).batches()
+    found: Floats = np.concatenate([batch.durations for batch in batches]) / SECOND
     return found
 
 
