@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from fairlead.cli.main import Exit, main
+from fairlead.simulation.engine import pace
 from fairlead.simulation.measure.tables import schema_of
 from fairlead.version import __version__
 from tests.cli.commands.test_allocate import run, schema
@@ -437,28 +438,29 @@ def one_job(folder: Path) -> list[str]:
 
 
 def test_evictions_that_no_task_lives_through_are_told_while_the_run_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = [*one_job(tmp_path), "--until", "2h", "--json", "--evictions"]
+    monkeypatch.setattr(pace, "TRIES", 200)
+    words = [*one_job(tmp_path), "--until", "30m", "--json", "--evictions"]
     told = []
-    for time in ("1s", "30m"):
+    for time in ("1s", "15m"):
         assert main(["simulate", *words, time]) == Exit.OK
         told.append(capsys.readouterr().err)
-    assert told[0].startswith("tsf, seed 0: 1,000 tasks were evicted, or lost their machine, since")
+    assert told[0].startswith("tsf, seed 0: 200 tasks were evicted, or lost their machine, since")
     assert told[0].count("since one ended last") == 1
     assert told[1] == ""
 
 
 def test_looks_that_leave_a_run_no_time_are_told_while_it_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """--distance 1us went on for hours."""
-    words = [*one_job(tmp_path), "--until", "11ms", "--json", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(pace, "LOOKS", 500)
+    words = [*one_job(tmp_path), "--until", "1.1ms", "--json", "--out", str(tmp_path / "out")]
     assert main(["simulate", *words, "--record", "shares", "--sample", "1us"]) == Exit.OK
     told = capsys.readouterr().err
-    assert told.startswith(
-        "tsf, seed 0: it was looked at 10,000 times while 0.01 s of its own time"
-    )
+    assert told.startswith("tsf, seed 0: it was looked at 500 times while 0.000498 s of its own")
+    assert told.count("it was looked at") == 1
     words[-1] += "2"
-    assert main(["simulate", *words, "--record", "shares", "--sample", "2us"]) == Exit.OK
+    assert main(["simulate", *words, "--record", "shares", "--sample", "3us"]) == Exit.OK
     assert capsys.readouterr().err == ""
