@@ -151,7 +151,7 @@ def test_random_inputs(what: Input, rule: str) -> None:
 
 
 @drawn_from(small(), st.integers(0, 3), st.floats(0.1, 0.9))
-@settings(max_examples=30)
+@settings(max_examples=16)
 def test_a_planted_loss_is_found(what: Input, victim: int, part: float) -> None:
     # Somebody's tasks are taken away, and nobody gets them: never Pareto optimal.
     outcome = solve(what, "tsf")
