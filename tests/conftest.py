@@ -39,7 +39,7 @@ EXPECTED_SKIPS: dict[str, str] = {
 }
 """Tests (`tests/file.py::name`, without parameters) that CI may leave out, each with its reason."""
 
-EXAMPLES = 25
+EXAMPLES = 16
 """Examples of a property test that asks for no number of its own, at `--cases 1`."""
 
 

@@ -46,7 +46,7 @@ PROGRAMS = (
 )
 """What kills: the service and what starts its tasks; the local engine; the service on Ray."""
 
-TIMES = 30
+TIMES = 45
 """So many times the gate's examples of a property."""
 
 OWN = ("test_kills", "test_vopr")
