@@ -37,7 +37,7 @@ def test_baselines_agree_with_the_warm_program(kind: Kind, baseline: Baseline) -
 @pytest.mark.parametrize("resources", [1, 4])
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_filling_agrees_with_the_warm_program(kind: Kind, resources: int, cases: int) -> None:
-    for seed in range(3 * cases):
+    for seed in range(cases):
         spec = Spec(kind, tenants=40, classes=10, resources=resources, machines=80, seed=seed)
         medium = problem(spec)
         weight = medium.tree.weight

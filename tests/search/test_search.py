@@ -26,7 +26,7 @@ from tests.search.real import REAL
 from tests.search.searches import Turn
 from tests.vopr.running import Failure
 
-EACH = 2  # of a kind, times --cases
+EACH = 1  # of a kind, times --cases
 LARGEST = 150  # jobs
 
 

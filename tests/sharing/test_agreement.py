@@ -24,7 +24,7 @@ from tests.reference.scales import can_never_run, holds, may_use
 from tests.sharing.exactly import Exact, exact_tasks, exactly
 from tests.tolerances import SHOWN
 
-PER_POLICY = 6  # instances, times --cases
+PER_POLICY = 4  # instances, times --cases
 
 
 def test_the_reference_knows_every_policy() -> None:
@@ -116,14 +116,14 @@ def test_small_adversarial_instances_agree_with_the_reference(case: Instance) ->
 
 def test_larger_random_instances_agree_with_the_reference(cases: int) -> None:
     known = POLICIES["tsf"]
-    for seed in range(3 * cases):
+    for seed in range(2 * cases):
         cluster, jobs = instance(Random(seed), Kind(machines=9, jobs=14))
         right = exact_shares(cluster, jobs, known.scale)
         compare(exactly(cluster, jobs, "tsf"), right, known, seed)
 
 
 def test_coalesced_and_uncoalesced_filling_agree(cases: int) -> None:
-    for seed in range(8 * cases):
+    for seed in range(4 * cases):
         cluster, jobs = instance(Random(seed), Kind(pools=False, machines=6, jobs=12))
         problem = compile_problem(cluster, jobs)
         assert exact_tasks(problem) == exact_tasks(problem, merge=False), seed
@@ -139,7 +139,7 @@ def test_nobody_has_less_than_its_pool_alone_gives(policy: str, cases: int) -> N
     known = POLICIES[policy]
     kind = Kind(tenants=False, spread=False, machines=6, zeros=known.kind.zeros)
     found = 0
-    for seed in range(1_000_000, 1_000_000 + 60 * cases):
+    for seed in range(1_000_000, 1_000_000 + 24 * cases):
         cluster, jobs = instance(Random(seed), kind)
         if not any(tenant.pool for tenant in cluster.tenants) or not known.takes((cluster, jobs)):
             continue
@@ -148,7 +148,7 @@ def test_nobody_has_less_than_its_pool_alone_gives(policy: str, cases: int) -> N
         for job in jobs:
             able = not can_never_run(cluster, job)
             assert tasks[job.name] >= (pool_alone(cluster, job) if able else 0), seed
-    assert found >= 5 * cases
+    assert found >= 2 * cases
 
 
 def pool_alone(cluster: Cluster, job: Job) -> Fraction:

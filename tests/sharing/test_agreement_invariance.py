@@ -22,7 +22,7 @@ from tests.reference.scales import can_never_run
 from tests.sharing.exactly import Exact, exact_tasks, exactly
 from tests.surroundings import said_under_another_hash_seed
 
-SEEDS = 12
+SEEDS = 6
 POLICIES = ("tsf", "cdrf", "drf", "per-machine-drf")
 
 

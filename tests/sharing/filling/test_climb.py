@@ -59,7 +59,7 @@ TRUSTED: dict[int, list[tuple[fmpq, ...]]] = {}
 @pytest.fixture(autouse=True)
 def trusted(cases: int) -> int:
     """The number of problems; what the filling gives as it is, is known then."""
-    number = 12 * cases
+    number = 7 * cases
     if number not in TRUSTED:
         TRUSTED[number] = [
             fill.fill(problem, scale, problem.tree.weight).share

@@ -20,7 +20,7 @@ from tests.sharing.test_agreement_invariance import rebuilt
 from tests.tolerances import EXACT, close
 
 NAMES = tuple(MECHANISMS)
-INSTANCES = 12
+INSTANCES = 6
 
 
 def allocated(found: Instance, name: str) -> tuple[Problem, Floats, Outcome]:

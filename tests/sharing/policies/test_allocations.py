@@ -101,7 +101,7 @@ def test_a_cluster_without_jobs_is_shared_among_nobody(claims: Claims) -> None:
 
 @everything
 def test_jobs_alike_get_the_same(claims: Claims, cases: int) -> None:
-    for case in random_cases(3 * cases):
+    for case in random_cases(2 * cases):
         found = tasks(case.allocate(claims))
         if claims.alike:
             assert found[-1] == pytest.approx(found[0], rel=1e-6, abs=1e-9)
@@ -109,7 +109,7 @@ def test_jobs_alike_get_the_same(claims: Claims, cases: int) -> None:
 
 @everything
 def test_the_answer_is_the_same_every_time_and_in_any_order(claims: Claims, cases: int) -> None:
-    for case in random_cases(3 * cases):
+    for case in random_cases(2 * cases):
         found = case.allocate(claims)
         assert case.allocate(claims) == found
         turned = replace(case, jobs=case.jobs[::-1]).allocate(claims)
@@ -119,7 +119,7 @@ def test_the_answer_is_the_same_every_time_and_in_any_order(claims: Claims, case
 
 @everything
 def test_nothing_is_given_that_is_not_there(claims: Claims, cases: int) -> None:
-    for case in random_cases(3 * cases):
+    for case in random_cases(2 * cases):
         found = case.allocate(claims)
         for job, share in zip(case.jobs, found.jobs, strict=True):
             assert job.tasks is None or share.tasks <= float(job.tasks) * (1 + TOLERANCE)
@@ -144,7 +144,7 @@ def test_nothing_is_given_that_is_not_there(claims: Claims, cases: int) -> None:
 
 @pytest.mark.parametrize("claims", [c for c in EVERY if c.pareto], ids=lambda claims: claims.spec)
 def test_nobody_can_get_more_without_another_getting_less(claims: Claims, cases: int) -> None:
-    for case in random_cases(3 * cases):
+    for case in random_cases(2 * cases):
         found = tasks(case.allocate(claims))
         more = most_beyond(case, found, pooled=not claims.places)
         assert more <= 1e-5 * max(sum(found), 1)

@@ -58,7 +58,7 @@ def shown(answer: Allocation) -> object:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_machines_that_hold_no_task_change_nothing(spec: str, cases: int) -> None:
-    for seed in range(5 * cases):
+    for seed in range(3 * cases):
         draw = np.random.default_rng(seed)
         cluster, jobs = drawn(seed, Draw(finite=seed % 2 == 0, weights=True))
         more = replace(cluster, machines=(*cluster.machines, *useless(jobs, draw)))
@@ -67,7 +67,7 @@ def test_machines_that_hold_no_task_change_nothing(spec: str, cases: int) -> Non
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_machines_that_are_closed_to_everybody_change_nothing(spec: str, cases: int) -> None:
-    for seed in range(5 * cases):
+    for seed in range(3 * cases):
         cluster, jobs = drawn(seed, Draw(finite=seed % 2 == 1))
         closed = Machine("closed", dict.fromkeys("abc", 50))
         jobs = tuple(replace(job, exclude=(*job.exclude, "closed")) for job in jobs)

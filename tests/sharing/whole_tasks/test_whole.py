@@ -57,7 +57,7 @@ def test_every_policy_gives_whole_tasks_that_leave_no_room(policy: str, cases: i
 @pytest.mark.parametrize("policy", ["tsf", "cdrf", "drfh", "per-machine-drf", "market"])
 def test_nobody_is_further_below_its_exact_share_than_its_bound(policy: str, cases: int) -> None:
     some = 0
-    for seed in range(10 * cases):
+    for seed in range(6 * cases):
         what = Draw(finite=seed % 2 == 0, limits=seed % 3 == 0, tree=seed % 5 == 0, weights=True)
         cluster, jobs = drawn(seed, what)
         answer = allocate(cluster, jobs, policy, "whole")
@@ -80,7 +80,7 @@ def test_nobody_is_further_below_its_exact_share_than_its_bound(policy: str, cas
 def test_few_machines_of_a_class_are_split_between_packings(cases: int) -> None:
     """As many packings as jobs and one more, at most: so rounding loses less than one machine of
     each, however many machines there are."""
-    for seed in range(50 * cases):
+    for seed in range(25 * cases):
         demand, capacity, most, _ = small(seed)
         draw = np.random.default_rng(seed)
         count = int(draw.integers(1, 1000))
@@ -113,7 +113,7 @@ def test_choosys_figure_1_in_whole_machines() -> None:
 
 
 def test_the_flow_is_lexicographically_max_min(cases: int) -> None:
-    for seed in range(50 * cases):
+    for seed in range(25 * cases):
         draw = np.random.default_rng(seed)
         jobs, classes = draw.integers(1, 5), draw.integers(1, 4)
         most_on = draw.integers(0, 4, (jobs, classes)) * (draw.random((jobs, classes)) < 0.7)
@@ -153,7 +153,7 @@ def test_giving_out_goes_to_the_least_share_first() -> None:
 @pytest.mark.parametrize("name", whole_names())
 def test_every_whole_mechanism_fits_and_says_what_it_is(name: str, cases: int) -> None:
     assert describe_whole(name)[1]
-    for seed in range(10 * cases):
+    for seed in range(5 * cases):
         cluster, jobs = drawn(seed)
         answer = allocate(cluster, jobs, name)
         assert answer.tasks is Tasks.WHOLE
@@ -192,7 +192,7 @@ def part_of_row(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, int]:
     ids=["open", "finite", "weights", "limits"],
 )
 def test_the_moving_knife_gives_everybody_its_part(what: Draw, cases: int) -> None:
-    for seed in range(50 * cases):
+    for seed in range(25 * cases):
         cluster, jobs = drawn(seed, what)
         answer = allocate(cluster, jobs, "moving-knife")
         for name, least in part_of_row(cluster, jobs).items():
