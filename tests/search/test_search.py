@@ -179,7 +179,7 @@ def test_the_searches_take_turns_and_a_seed_decides_what_each_gets() -> None:
 def test_hostile_requests_are_answered_and_an_answer_that_is_wrong_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searches, "FUZZED", 250)
+    monkeypatch.setattr(searches, "FUZZED", 120)
     turn = Turn("fuzz", 6, 8, None, tmp_path)
     assert turn.taken().found == []
 
