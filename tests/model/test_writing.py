@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
+import pytest
 import yaml
 from hypothesis import given
 
@@ -21,6 +25,55 @@ def test_what_is_written_reads_back_equal(given_input: tuple[Cluster, tuple[Job,
     assert read([("f.yaml", text)]) == (cluster, jobs)
     assert write(*read([("f.yaml", text)])) == text
     assert yaml.safe_load(text)["machines"]  # another reader can read it too
+
+
+SAID: dict[str, Any] = {
+    "tenant": "t",
+    "tasks": 7,
+    "where": "zone = east",
+    "machines": ["m"],
+    "exclude": ["m"],
+    "spread": True,
+    "prefer": "zone = east",
+    "prefer_for": 90,
+    "gang": 2,
+    "duration": {"median": "10m", "p90": "1h"},
+    "arrive": 60,
+    "every": 30,
+    "repeat": 3,
+    "command": ["sh", "-c", "echo 'a: b' #c"],
+    "env": {"A": "b: {c}"},
+    "cwd": "/a b",
+    "time_limit": 90,
+    "retries": 2,
+    "rerunnable": False,
+    "call": "name",
+}
+"""Something else than the default of each field of a job."""
+
+NEEDS = {"prefer": "prefer_for", "prefer_for": "prefer", "repeat": "every"}
+"""Fields that mean nothing without another one."""
+
+
+def test_each_field_of_a_job_has_something_else_than_its_default() -> None:
+    assert [*SAID] == [field.name for field in fields(Job)][2:]
+
+
+@pytest.mark.parametrize("field", SAID)
+def test_whatever_is_said_of_a_job_reads_back(field: str) -> None:
+    cluster = Cluster([Machine("m", {"cpu": 4}, {"zone": "east"})], [Tenant("t")])
+    said = {name: SAID[name] for name in (field, NEEDS.get(field)) if name}
+    job = Job("j", {"cpu": 1}, **said)
+    assert getattr(job, field) != getattr(Job("j", {"cpu": 1}), field)
+    assert read([("f.yaml", write(cluster, [job]))]) == (cluster, (job,))
+
+
+@pytest.mark.parametrize(
+    "said", [{"pool": ["m"]}, {"user": "ada"}, {"limit": {"cpu": 2}}, {"weight": 2}], ids=str
+)
+def test_whatever_is_said_of_a_tenant_reads_back(said: dict[str, Any]) -> None:
+    cluster = Cluster([Machine("m", {"cpu": 4})], [Tenant("t", **said)])
+    assert read([("f.yaml", write(cluster, []))]) == (cluster, ())
 
 
 def test_it_is_written_as_a_person_would() -> None:

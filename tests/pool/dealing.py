@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 WAITING = (
-    ("tests/engines/ray/", "tests/engines/slurm/", "tests/engines/"),
+    ("tests/engines/ray/", "tests/engines/slurm/"),
     ("tests/service/", "tests/client/"),
     ("tests/cli/live/", "tests/dashboard/"),
+    ("tests/engines/",),
 )
 """Folders whose tests wait for other processes much of the time, in their order: each row is what
 one process of the pool does first. Ray's and Slurm's clusters are set up in that one alone."""

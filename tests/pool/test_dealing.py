@@ -46,4 +46,4 @@ def test_short_tests_of_a_file_are_taken_together_up_to_so_many() -> None:
     named.append(Named("tests/model/test_b.py::test"))
     rows, others = given(named, 5)
     assert [len(part) for part in others] == [3, TOGETHER - 1, 1]
-    assert rows[3] == ["tests/model/test_a.py::test_slow"]
+    assert rows[4] == ["tests/model/test_a.py::test_slow"]
