@@ -109,8 +109,10 @@ def pool() -> tuple[str, ...]:
 
 def environment() -> dict[str, str]:
     """What steps are told: as this process, but that what Python compiles is kept. Thousands of
-    processes are started, and each would compile again all that it imports."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    processes are started, and each would compile again all that it imports. And NumPy's library has
+    one thread, as in our commands: its threads would end and begin anew with each fork."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {"OPENBLAS_NUM_THREADS": "1"} | kept
 
 
 def run(step: Step) -> Outcome:
