@@ -16,7 +16,7 @@ class Basis:
 
     pairs: Bools  # (G, C) basic
     slack: Bools  # (C, R) what is left of a capacity is basic
-    columns: Bools  # (G, C) the places among which it is the highest
+    columns: Bools  # (G, C) the places that its program has
 
     def of(self, groups: Ints, classes: Ints) -> Basis:
         """The corner in which just these groups stand on these classes."""
