@@ -24,22 +24,19 @@ def another_hash_seed() -> str:
 
 
 class Zygote:
-    """This process's zygote, which ends with it."""
+    """A zygote of this process, which ends with it: a Python of these words, which are followed by
+    a socket's path and its number."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.path = str(Path(tempfile.mkdtemp(prefix="fairlead-zygote-")) / "socket")
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(self.path)
             listening.listen(64)
             number = listening.fileno()
             self._process = subprocess.Popen(
-                [sys.executable, "-X", "utf8", "-m", "tests.zygote.zygote", self.path, str(number)],
+                [sys.executable, *words, self.path, str(number)],
                 cwd=ROOT,
-                # Cheaper to fork; as every program of ours begins (`fairlead/__main__.py`); and
-                # in each of its programs sets are in another order than in this process.
-                env=os.environ
-                | {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OPENBLAS_NUM_THREADS": "1"}
-                | {"PYTHONHASHSEED": another_hash_seed()},
+                env=os.environ | (environment or {}),
                 stdin=subprocess.PIPE,  # closed when this process ends, however it does
                 pass_fds=[number],
             )
@@ -53,8 +50,12 @@ class Zygote:
 
 @cache
 def zygote() -> Zygote:
-    """The one of this process, from when it is first asked for."""
-    return Zygote()
+    """The one of this process for programs of ours, from when it is first asked for."""
+    words = ("-X", "utf8", "-m", "tests.zygote.zygote")
+    # Cheaper to fork; as every program of ours begins (`fairlead/__main__.py`); and in each of its
+    # programs sets are in another order than in this process.
+    cheaper = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OPENBLAS_NUM_THREADS": "1"}
+    return Zygote(words, cheaper | {"PYTHONHASHSEED": another_hash_seed()})
 
 
 class Forked(subprocess.Popen[str]):
@@ -69,7 +70,7 @@ class Forked(subprocess.Popen[str]):
 
     def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
         """Begins the process. `rest` is as CPython's own gives it, of which this takes its part."""
-        _, _, _, _, folder, environment, *_ = rest
+        _, _, _, passed, folder, environment, *_ = rest
         pipes, (_, _, _, _, _, session, _) = rest[9:15], rest[15:22]
         stdin, _, _, stdout, _, stderr = pipes
         given = [
@@ -80,7 +81,7 @@ class Forked(subprocess.Popen[str]):
             args,
             folder or os.curdir,
             os.environ if environment is None else environment,
-            given,
+            (*given, *passed),
             session=session,
         )
         self._child_created = True

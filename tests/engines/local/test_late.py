@@ -95,6 +95,7 @@ def test_a_shim_that_stood_still_for_a_start_claims_nothing(
             spawner = engine._spawner  # noqa: SLF001  what is to be killed
             assert spawner is not None
             os.kill(spawner.pid, signal.SIGKILL)
+            spawner._process.wait()  # noqa: SLF001  or what follows finds it alive
             engine.reconcile([], 2)
         else:
             engine = bed.ready()

@@ -306,8 +306,9 @@ def test_what_is_running_is_found_when_the_spawner_was_killed(bed: LocalBed) -> 
     one, other = bed.assignment(A, Doing.LASTING), assign(B, "true")
     engine.launch([one])
     begun(bed, engine, A)
-    (spawner,) = [pid for pid in of_parent(os.getpid()) if "spawner" in command_line(pid)]
-    os.kill(spawner, signal.SIGKILL)
+    spawner = engine._spawner  # noqa: SLF001  what is to be killed
+    assert spawner is not None
+    os.kill(spawner.pid, signal.SIGKILL)
 
     def gone() -> bool:
         try:
@@ -328,15 +329,6 @@ def test_what_is_running_is_found_when_the_spawner_was_killed(bed: LocalBed) -> 
     assert isinstance(end, Ended)
     assert end.cause is Cause.STOPPED
     assert not of(bed.state, A)
-
-
-def of_parent(parent: int) -> list[int]:
-    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    return [int(word) for word in text.split()]
-
-
-def command_line(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
 def reboot(bed: LocalBed) -> None:

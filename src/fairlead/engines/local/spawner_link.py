@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, Popen, TimeoutExpired
 
 from fairlead.engines.interface import Attempt, EngineError
 from fairlead.engines.local import spawner
@@ -90,11 +90,11 @@ class Spawner:
         mine, its = socket.socketpair()
         program = [sys.executable, "-I", "-S", "-X", "utf8", "-c", PROGRAM]
         with its:
-            self._process = subprocess.Popen(
+            self._process = Popen(
                 [*program, *map(str, (its.fileno(), lock, records, work, outputs))],
                 pass_fds=[its.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
                 cwd="/",
             )
         self._socket = mine
@@ -199,7 +199,7 @@ class Spawner:
         self._socket.close()
         try:
             self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
