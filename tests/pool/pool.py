@@ -13,18 +13,17 @@ import struct
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Connection, Pipe
+from selectors import EVENT_READ, DefaultSelector
+from typing import Any
 
 import pytest
 from _pytest.capture import CaptureManager
 
 NUMBER = struct.Struct("i")
 
-Location = tuple[str, int | None, str]
-"""Where a test stands, as pytest tells of it."""
-
-Test = tuple[str, Location]
-"""A test's name, and where it stands."""
+Told = tuple[list[Any], int | None]
+"""What a process tells each time: the reports of the test that is over, and which one is next."""
 
 
 class Row:
@@ -53,33 +52,41 @@ class Pool:
         self._rows = [Row([(number,) for number in row]) for row in rows]
         self._others = Row(others)
         self._children: dict[Connection, int] = {}
-        self._running: dict[Connection, Test] = {}
-        self._left: dict[str, Location] = {}
+        self._running: dict[Connection, int] = {}
+        self._left: set[int] = set()
 
     def run(self, session: pytest.Session) -> None:
         """Forks the processes, and tells pytest what they tell."""
-        self._left = {item.nodeid: item.location for item in session.items}
-        for number in range(len(self._rows)):
-            self._fork(session, number)
-        try:
-            while self._children:
-                for connection in wait(list(self._children)):
-                    assert isinstance(connection, Connection)
-                    self._hear(session, connection)
-                if session.shouldfail or session.shouldstop:
-                    self._drain()
-        finally:
-            self._drain()
-            for connection in list(self._children):
-                self._join(connection)
+        self._left = set(range(len(session.items)))
+        with DefaultSelector() as selector:
+            for number in range(len(self._rows)):
+                selector.register(self._fork(session, number), EVENT_READ)
+            try:
+                while self._children:
+                    for key, _ in selector.select():
+                        connection = key.fileobj
+                        assert isinstance(connection, Connection)
+                        try:
+                            told: Told = connection.recv()
+                        except EOFError:
+                            selector.unregister(connection)
+                            self._bury(session, connection)
+                        else:
+                            self._hear(session, connection, told)
+                    if session.shouldfail or session.shouldstop:
+                        self._drain()
+            finally:
+                self._drain()
+                for connection in list(self._children):
+                    self._join(connection)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
-        for test in self._left.items():
-            fail(session, test, "not run: the process that took it ended before")
+        for number in sorted(self._left):
+            fail(session, number, "not run: the process that took it ended before")
 
-    def _fork(self, session: pytest.Session, number: int) -> None:
+    def _fork(self, session: pytest.Session, number: int) -> Connection:
         ours, theirs = Pipe(duplex=False)
         sys.stdout.flush()
         sys.stderr.flush()
@@ -87,7 +94,7 @@ class Pool:
         if process:
             theirs.close()
             self._children[ours] = process
-            return
+            return ours
         status = 1
         try:
             for each in (ours, *self._children):
@@ -109,27 +116,28 @@ class Pool:
             while (taken := row.take()) is not None:
                 yield taken
 
-    def _hear(self, session: pytest.Session, connection: Connection) -> None:
-        hook = session.config.hook
-        try:
-            kind, told = connection.recv()
-        except EOFError:
-            status = self._join(connection)
-            if connection in self._running:
-                test = self._running.pop(connection)
-                self._left.pop(test[0], None)
-                fail(session, test, f"the process that ran it ended with {status}")
-            return
-        if kind == "begun":
-            self._running[connection] = told
-            hook.pytest_runtest_logstart(nodeid=told[0], location=told[1])
-        elif kind == "report":
-            report = hook.pytest_report_from_serializable(config=session.config, data=told)
-            hook.pytest_runtest_logreport(report=report)
-        else:
-            nodeid, location = self._running.pop(connection)
-            self._left.pop(nodeid, None)
-            hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+    def _hear(self, session: pytest.Session, connection: Connection, told: Told) -> None:
+        hook, (reports, following) = session.config.hook, told
+        if connection in self._running:
+            number = self._running.pop(connection)
+            self._left.discard(number)
+            for each in reports:
+                report = hook.pytest_report_from_serializable(config=session.config, data=each)
+                hook.pytest_runtest_logreport(report=report)
+            over = session.items[number]
+            hook.pytest_runtest_logfinish(nodeid=over.nodeid, location=over.location)
+        if following is not None:
+            self._running[connection] = following
+            begun = session.items[following]
+            hook.pytest_runtest_logstart(nodeid=begun.nodeid, location=begun.location)
+
+    def _bury(self, session: pytest.Session, connection: Connection) -> None:
+        """Hears the end of a process, in the midst of a test or after all."""
+        status = self._join(connection)
+        if connection in self._running:
+            number = self._running.pop(connection)
+            self._left.discard(number)
+            fail(session, number, f"the process that ran it ended with {status}")
 
     def _join(self, connection: Connection) -> int:
         connection.close()
@@ -143,42 +151,51 @@ class Pool:
                 pass
 
 
-def fail(session: pytest.Session, test: Test, why: str) -> None:
+def fail(session: pytest.Session, number: int, why: str) -> None:
     """A test failed that cannot say so itself."""
-    report = pytest.TestReport(*test, {}, "failed", why, "call")
+    test = session.items[number]
+    report = pytest.TestReport(test.nodeid, test.location, {}, "failed", why, "call")
     session.config.hook.pytest_runtest_logreport(report=report)
 
 
 def run_taken(session: pytest.Session, connection: Connection, taken: Iterator[range]) -> None:
-    """Runs tests in a process of the pool, and tells of each."""
+    """Runs tests in a process of the pool, and tells of each when it is over."""
     manager = session.config.pluginmanager
     manager.unregister(name="terminalreporter")
     capture = manager.getplugin("capturemanager")
     assert isinstance(capture, CaptureManager)
     capture.stop_global_capturing()  # into files of which each process would move the others' end
     capture.start_global_capturing()
-    manager.register(Telling(session.config, connection))
-    tests = (session.items[number] for numbers in taken for number in numbers)
-    test = next(tests, None)
+    reports = Reports(session.config)
+    manager.register(reports)
+    numbers = (number for group in taken for number in group)
+    number = next(numbers, None)
     try:
-        while test is not None:
-            following = next(tests, None)
-            connection.send(("begun", (test.nodeid, test.location)))
-            session.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
-            connection.send(("over", None))
-            test = following
+        while number is not None:
+            connection.send((reports.take(), number))
+            following = next(numbers, None)
+            after = None if following is None else session.items[following]
+            session.config.hook.pytest_runtest_protocol(item=session.items[number], nextitem=after)
+            number = following
+        connection.send((reports.take(), None))
     finally:
         session._setupstate.teardown_exact(None)  # noqa: SLF001 - where Ctrl-C broke it off
 
 
-class Telling:
-    """Tells the process that collected of each report."""
+class Reports:
+    """What is to be told of a test, to the process that collected."""
 
-    def __init__(self, config: pytest.Config, connection: Connection) -> None:
-        self._config, self._connection = config, connection
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._reports: list[Any] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Sends it as it may be sent."""
+        """Notes it as it may be sent."""
         hook = self._config.hook
         data = hook.pytest_report_to_serializable(config=self._config, report=report)
-        self._connection.send(("report", data))
+        self._reports.append(data)
+
+    def take(self) -> list[Any]:
+        """The reports since the last time."""
+        taken, self._reports = self._reports, []
+        return taken
