@@ -18,6 +18,7 @@ from fairlead.scheduling.options import CHOSEN, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
+from fairlead.sharing.rules.registry import POLICIES
 from fairlead.wire.kinds import Role
 from tests.transcripts import ROOT
 
@@ -200,9 +201,8 @@ def test_the_policies_that_are_told_are_those_that_can_lead(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sentence = refused(tmp_path, capsys, "", "policy: nosuch")
-    assert sentence.endswith(
-        "no policy `nosuch`; there are 2df, asset, cdrf, cmmf, drf, drfh, fifo, kdf, slots, tsf"
-    )
+    lead = {*POLICIES, "fifo", "slots"} - {"per-machine-drf"}
+    assert sentence.endswith(f"no policy `nosuch`; there are {', '.join(sorted(lead))}")
 
 
 def test_no_key_means_two_things() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,8 +85,11 @@ def test_every_page_is_a_policy_that_can_be_asked_for() -> None:
 
 @pytest.mark.parametrize("name", registry.POLICIES)
 def test_every_policy_has_its_place_in_the_reference(name: str) -> None:
-    there = f"## `{name}" in REFERENCE.read_text()
+    page = REFERENCE.read_text()
+    there = re.search(rf"^## `{re.escape(name)}[`(]", page, re.MULTILINE)
     assert there, f"write a section on {name} into docs/reference/policies.md"
+    row = re.search(rf"^\|[^|]*`{re.escape(name)}`[^|]*\| .* \| .* \|.*\|$", page, re.MULTILINE)
+    assert row, f"write a row for {name} into `What they have in common` there"
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.py")), ids=lambda page: page.name)
