@@ -96,10 +96,10 @@ SERVICE = {
 }
 
 COMMANDS = {**SHARING, **SERVICE}
+"""Summary of each command. Its file in `commands` has its name, or the one that `FILES` says."""
 
 FILES = {"undrain": "drain", "import": "import_cluster"}
 """The files of commands that have not their own names."""
-"""Summary of each command. Its file in `commands` has its name, or the one that `FILES` says."""
 
 EPILOG = """\
 examples:

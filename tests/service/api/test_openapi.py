@@ -105,7 +105,9 @@ def test_every_route_is_described(open_stage: Stage) -> None:
         operation = tree["paths"][route.path][route.method.lower()]
         assert ("security" in operation) is (route.access is not Access.PUBLIC)
         queries = [one for one in operation.get("parameters", []) if one["in"] == "query"]
-        assert {one["name"] for one in queries} == set(route.query), route.name
+        assert {one["name"] for one in queries} == set(route.query), (
+            f"{route.name}: `query` in ROUTES names what its handler takes beside the context"
+        )
         assert ("requestBody" in operation) is (route.body is not None)
 
 
@@ -183,4 +185,6 @@ def test_every_schema_has_a_name_and_a_version(open_stage: Stage) -> None:
     schemas = open_stage.get("/openapi.json").tree["components"]["schemas"]
     for route in ROUTES:
         if route.answer is not None and route.name not in ("health", "ready"):
-            assert schemas[route.answer.__name__]["properties"]["schema"]["const"].endswith("/1")
+            name = route.answer.__name__
+            schema = schemas[name]["properties"].get("schema", {}).get("const", "")
+            assert schema.endswith("/1"), f'{name} has no `schema_`, as in "fairlead.jobs/1"'

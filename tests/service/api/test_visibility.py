@@ -286,6 +286,13 @@ def _models(kind: object) -> Iterator[type[BaseModel]]:
         yield from _models(part)
 
 
+def test_every_parameter_of_a_query_has_an_example() -> None:
+    asked = [route for route in ROUTES if route.media != STREAM]
+    assert {name for route in asked for name in route.query} == {*QUERIES}, (
+        "write one into QUERIES, above"
+    )
+
+
 def test_the_list_names_every_field_of_every_answer_and_nothing_else() -> None:
     shapes = {
         (model.__name__, name)
