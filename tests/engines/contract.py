@@ -1,4 +1,4 @@
-"""What every engine must keep: one suite, run over the fake, over local processes and over Ray.
+"""What every engine must keep: one suite, run over the fake and over all that launch tasks.
 
 A file of tests inherits from `EngineContract` and gives it a fixture `bed`, the ground that
 outlives engine objects. What runs and how often it started is asked of the bed, never of the

@@ -26,6 +26,15 @@ def test_commas_in_brackets_do_not_part_policies(capsys: pytest.CaptureFixture[s
     assert out.splitlines()[2].split() == ["job", "tenant", "kdf(k=2,", "gpu=2)", "tsf", "drfh"]
 
 
+def test_a_list_with_the_same_mistake_twice_says_it_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["compare", GENERATIONS, "--policies", "tsf,,"]) == Exit.BAD_INPUT
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("a policy has no name; write a name such as tsf") == 1
+
+
 def test_gains_and_losses_are_against_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("compare", CHOOSY, "--policies", "cmmf(slot),independent")
     out = run(capsys, *words)

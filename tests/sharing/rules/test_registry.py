@@ -75,7 +75,7 @@ def test_a_spec_has_one_canonical_form_that_reads_as_itself(text: str, spec: str
         ("kdf(k=2", "`kdf(k=2` is not how a policy is written; write a name such as tsf"),
         ("kdf(k=2))", "is not how a policy is written"),
         ("kdf(k==2)", "is not how a policy is written"),
-        ("", "is not how a policy is written"),
+        ("", "a policy has no name; write a name such as tsf"),
         ("tsf(1)", "`tsf` has no parameter for `1`; write tsf"),
         ("tsf(pooled=true)", "`tsf` has no parameter for `pooled`"),
         ("cmmf", "`cmmf` needs `resource`; write cmmf(RESOURCE)"),

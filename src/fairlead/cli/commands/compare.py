@@ -77,7 +77,7 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
         except InputError as error:
             mistakes += error.mistakes
     if mistakes:
-        raise InputError(mistakes)
+        raise InputError(dict.fromkeys(mistakes))  # each once, of a list with the same one twice
     if len({rule.spec for rule in rules}) < 2:
         raise InputError(
             f"{policies!r} names one policy, and two are compared", "write two or more: tsf,drf"

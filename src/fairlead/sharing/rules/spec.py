@@ -79,7 +79,7 @@ def _bare(text: str) -> str:
 
 def _unreadable(text: str) -> Mistake:
     return Mistake(
-        f"`{text}` is not how a policy is written",
+        f"`{text}` is not how a policy is written" if text.strip() else "a policy has no name",
         "write a name such as tsf, or a name with parameters such as kdf(k=3, gpu=2)",
     )
 
