@@ -18,7 +18,7 @@ from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.numbers.amounts import rationals
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.solvers import interior, simplex
-from fairlead.sharing.solvers.step import StepProblem, StepSolution, rise_at_once
+from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, rise_at_once
 from tests.sharing.draws import drawn, few_classes, ties
 from tests.sharing.filling import proof as filling_proof
 
@@ -250,6 +250,34 @@ def test_where_the_next_round_cannot_go_on_it_is_found_from_inside(
     monkeypatch.setattr(component.Programs, "_onward", fails)
     assert filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0).share == whole.share
     assert len(inner) > 1
+
+
+@pytest.mark.usefixtures("no_climb")
+def test_where_going_on_ends_in_a_wrong_corner_it_is_found_from_inside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To go on once more would end there, too, and rationals alone are slow."""
+    inner = watched(monkeypatch)
+
+    def too_low(
+        programs: component.Programs, problem: StepProblem, basis: Basis, _: float | None = None
+    ) -> StepSolution:
+        """It takes up no place that is cheaper by its prices."""
+        with monkeypatch.context() as patch:
+            patch.setattr(programs, "_cheaper", lambda asked, _: np.zeros_like(asked.pairs))
+            found = as_ever(programs, problem, basis)
+        assert found is not None
+        return found
+
+    as_ever = component.Programs._onward  # noqa: SLF001
+    for seed in range(3):
+        problem = few_classes(seed, jobs=40, classes=7)
+        whole = filled(problem, monkeypatch)
+        inner.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(component.Programs, "_onward", too_low)
+            assert filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0).share == whole.share
+        assert len(inner) > 1
 
 
 def test_what_nobody_may_use_is_not_used_up() -> None:

@@ -56,6 +56,7 @@ class Component:
     stood: Settled | None = None  # where it stood exactly
     near: float | None = None  # its highest level, in doubles
     corner: Corner | None = None
+    onward: bool = False  # the corner is one to which the program before led
     doubtful: frozenset[int] | None = None  # classes where rationals must say that the corner fits
     priced: Priced | None = None
 
@@ -80,6 +81,7 @@ class Programs:
 
     def highest(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
         """The component's corner at the highest level; SolverError where no program ends."""
+        part.onward = False
         problem = self._problem(part, places, _LOWER, base[part.groups], rate[part.groups])
         risen = rise_at_once(problem) or self._by_program(part, problem)
         part.near = risen.level
@@ -135,6 +137,7 @@ class Programs:
                 with suppress(SolverError):  # there is another way
                     risen = self._onward(problem, problem.basis, _ONWARD)
                     if risen is not None:
+                        part.onward = True
                         return risen
             if _is_flow(problem):
                 risen = self._by_columns(problem, _by_cuts(problem))
@@ -204,10 +207,14 @@ class Programs:
         return found
 
     def again(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
-        """As `highest`, by the simplex alone, from where the component stands."""
+        """As `highest`, by the simplex alone, from where the component stands; where it went on to
+        there, which would lead there once more, from nothing."""
         problem = self._problem(part, places, _LOWER, base[part.groups], rate[part.groups])
         if problem.basis is None or problem.most_on is not None:
             risen = self._simplex.rise(problem)
+        elif part.onward:
+            part.onward = False
+            risen = self._by_program(part, replace(problem, basis=None))
         else:
             risen = self._onward(problem, problem.basis)
         assert risen is not None
