@@ -45,6 +45,9 @@ PATIENCE = 300.0
 """Seconds that an engine waits for Ray's answers. Two cores are little for nodes that start
 workers beside all else: how long it waits is not what is tested."""
 
+KEPT_FOR_LONG = 1000.0
+"""Seconds for which workers are kept, where how busy the machine is is to make no difference."""
+
 SECRET = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of-the-tests-" + "x" * 32}
 """All tests run with Ray's own authentication."""
 
@@ -60,7 +63,8 @@ SCRIPTS: Mapping[Doing, str] = {
 
 
 class Ground:
-    """A head and some nodes, each with a CPU of its own, called n0, n1, ..."""
+    """A head and some nodes, each with a CPU of its own, called n0, n1, ... `service`: one that
+    tests may share, once there is one."""
 
     def __init__(self, nodes: int) -> None:
         os.environ.update(SECRET)
@@ -71,6 +75,7 @@ class Ground:
             head_node_args={"_system_config": SYSTEM, "no_monitor": True, **_node("head", 1)},
         )
         self.handles: dict[str, Any] = {}
+        self.service: RayService | None = None
         for index in range(nodes):
             self.join(f"n{index}")
         self.address: str = self.cluster.address
@@ -113,10 +118,12 @@ def _node(name: str, cpus: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RayService:
-    """A service as Ray knows it: its launcher is there from its first engine on."""
+    """A service as Ray knows it: its launcher is there from its first engine on. `kept`: as the
+    engine has it."""
 
     state: Path
     namespace: str = field(default_factory=lambda: f"test-{uuid.uuid4().hex[:12]}")
+    kept: float = KEPT
 
     def launcher(self) -> Any:
         """The actor that owns the tasks."""
@@ -134,12 +141,12 @@ class RayBed:
     def __init__(self, folder: Path, service: RayService) -> None:
         self.folder, self.service = folder, service
 
-    def engine(self, kept: float = KEPT) -> RayEngine:
+    def engine(self) -> RayEngine:
         return RayEngine(
             self.service.state,
             namespace=self.service.namespace,
             patience=PATIENCE,
-            kept=kept,
+            kept=self.service.kept,
         )
 
     def leave(self) -> None:

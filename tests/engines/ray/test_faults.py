@@ -196,28 +196,29 @@ def test_a_killed_driver_loses_nothing(ray_bed: RayBed, driven: RemoteEngine) ->
     assert ray_bed.starts(a) == 1
 
 
-def test_a_killed_launcher_loses_its_tasks_and_only_them(new_ray_bed: RayBed) -> None:
+def test_a_killed_launcher_loses_its_tasks_and_only_them(ray_bed: RayBed) -> None:
+    """A new launcher goes on for the service, as those after it do here."""
     a, b, c = new_attempts()
-    engine = fresh(new_ray_bed)
-    running, never = (new_ray_bed.assignment(one, Doing.LASTING, "n0") for one in (a, b))
+    engine = fresh(ray_bed)
+    running, never = (ray_bed.assignment(one, Doing.LASTING, "n0") for one in (a, b))
     engine.launch([running])
-    started(new_ray_bed, engine, a)
-    ray.kill(new_ray_bed.service.launcher())
-    wait(new_ray_bed, lambda: _fails(engine))
-    second = new_ray_bed.engine()
+    started(ray_bed, engine, a)
+    ray.kill(ray_bed.service.launcher())
+    wait(ray_bed, lambda: _fails(engine))
+    second = ray_bed.engine()
     # The new launcher cannot know whether the one before it had started them.
     assert list(second.reconcile([running, never])) == []
     for attempt in (a, b):
-        end = end_of(new_ray_bed, second, attempt)
+        end = end_of(ray_bed, second, attempt)
         assert isinstance(end, Lost)
         assert end.started
-    wait(new_ray_bed, lambda: not new_ray_bed.runs(a))
+    wait(ray_bed, lambda: not ray_bed.runs(a))
     second.acknowledge(second.poll())
-    after = new_ray_bed.assignment(c, Doing.WELL, "n0")
-    third = new_ray_bed.engine()
+    after = ray_bed.assignment(c, Doing.WELL, "n0")
+    third = ray_bed.engine()
     assert list(third.reconcile([after])) == [c]  # this one has known all from its beginning
     third.launch([after])
-    assert isinstance(end_of(new_ray_bed, third, c), Ended)
+    assert isinstance(end_of(ray_bed, third, c), Ended)
 
 
 def test_what_a_killed_worker_ran_ends_with_it(ray_bed: RayBed) -> None:
@@ -242,7 +243,7 @@ def test_an_older_driver_is_refused(ray_bed: RayBed) -> None:
     second = fresh(ray_bed)
     with pytest.raises(EngineError, match="taken over"):
         launched_and_heard(ray_bed, first, a)
-    second.launch([ray_bed.assignment(b, Doing.WELL)])
+    second.launch([ray_bed.assignment(b, Doing.WELL, "n0")])
     assert isinstance(end_of(ray_bed, second, b), Ended)
     assert ray_bed.starts(a) == 0
 

@@ -19,7 +19,7 @@ from ray import cloudpickle
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Stream
 from fairlead.engines.ray.line import LONGEST, PROOF, WORKER, FarEnd, Reader, to_frame
-from tests.engines.contract import end_of, wait
+from tests.engines.contract import end_of, new_attempts, wait
 from tests.engines.ray.ground import RayBed, assign
 from tests.engines.ray.lines import SECRETS, line, soon_read
 
@@ -28,26 +28,34 @@ pytestmark = pytest.mark.usefixtures("patient")
 
 MIB = 1 << 20
 
+MACHINE = "n0"
+"""It has one CPU."""
+
 
 class Caller:
-    """Calls functions by an engine, one after the other, and says what came of them."""
+    """Calls functions by an engine, one after the other, on a machine of one CPU, and says what
+    came of them."""
 
-    def __init__(self, bed: RayBed, kept: float) -> None:
-        self.bed, self.engine = bed, bed.engine(kept=kept)
+    def __init__(self, bed: RayBed) -> None:
+        self.bed, self.engine = bed, bed.engine()
         self.engine.reconcile([])
-        self.jobs = 0
 
     def job(
         self, function: Callable[..., Any], calls: int = 1, *, tenant: str = "ana", cpu: str = "1"
     ) -> Iterator[Attempt]:
         """A job whose calls get their numbers: each next one is launched when it is asked for."""
-        self.jobs += 1
-        job, text = self.jobs, call_of(function, calls)
+        first, text = new_attempts()[0], call_of(function, calls)
         for task in range(calls):
-            attempt = Attempt(job, task, 1)
-            told = assign(attempt, "head", call=text, cpu=cpu)
+            attempt = replace(first, task=task)
+            told = assign(attempt, MACHINE, call=text, cpu=cpu)
             self.engine.launch([replace(told, tenant=tenant)])
             yield attempt
+
+    def command(self, *words: str, cpu: str = "1") -> Attempt:
+        """A command that is launched."""
+        attempt, _, _ = new_attempts()
+        self.engine.launch([assign(attempt, MACHINE, words, cpu=cpu)])
+        return attempt
 
     def end(self, attempt: Attempt) -> Report:
         """How it ended."""
@@ -93,11 +101,11 @@ def well(end: Report) -> bool:
 
 
 @pytest.fixture
-def caller(new_ray_bed: RayBed) -> Iterator[Caller]:
-    """On a machine of one CPU. Workers are kept, and wait, for long: how busy the machine is makes
-    no difference."""
-    made = Caller(new_ray_bed, 1000.0)
+def caller(ray_bed: RayBed) -> Iterator[Caller]:
+    """Of whom workers are kept, and wait, for long: how busy the machine is makes no difference."""
+    made = Caller(ray_bed)
     yield made
+    made.end(made.command("true"))  # for which a worker that still waits makes room
     made.engine.close()
 
 
@@ -127,9 +135,7 @@ def test_so_are_calls_of_one_function_for_one_tenant(caller: Caller) -> None:
 @pytest.mark.slow
 def test_a_worker_that_waits_is_in_nobodys_way(caller: Caller) -> None:
     caller.values(caller.job(which()))
-    attempt = Attempt(99, 0, 1)
-    caller.engine.launch([assign(attempt, "head", ("true",), cpu="1")])
-    assert well(caller.end(attempt))  # it has the one CPU that there is
+    assert well(caller.end(caller.command("true")))  # it has the one CPU that there is
 
 
 @pytest.mark.deep
@@ -226,7 +232,8 @@ def test_an_end_that_does_not_get_through_comes_by_ray(caller: Caller) -> None:
 @pytest.mark.deep
 @pytest.mark.slow
 def test_where_no_worker_is_kept_each_call_is_a_task_of_ray(new_ray_bed: RayBed) -> None:
-    caller = Caller(new_ray_bed, 0.0)
+    service = replace(new_ray_bed.service, kept=0.0)
+    caller = Caller(RayBed(new_ray_bed.folder, service))
     assert len(set(caller.values(caller.job(which(), 3)))) == 3
     caller.engine.close()
 
@@ -307,9 +314,8 @@ def test_what_a_call_and_a_command_write_is_cut_together(caller: Caller) -> None
             time.sleep(0.01)
 
     (call,) = caller.job(prints, tenant="tenant", cpu="0.5")
-    command, engine = Attempt(99, 0, 1), caller.engine
     flood = f"while sleep 0.01; do head -c {MIB // 16} /dev/zero; done"
-    engine.launch([assign(command, "head", flood, cpu="0.5")])
+    engine, command = caller.engine, caller.command("sh", "-c", flood, cpu="0.5")
     both = [call, command]
 
     def sizes() -> list[int]:

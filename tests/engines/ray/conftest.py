@@ -1,4 +1,4 @@
-"""One Ray cluster for the whole test run: it takes half a minute and 0.7 GB."""
+"""One Ray cluster for all tests of this folder: it takes half a minute and 0.7 GB."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import Path
 import pytest
 
 from fairlead.engines.ray import line
-from tests.engines.ray.ground import Ground, RayBed, RayService
+from tests.engines.lasting import Lasting
+from tests.engines.ray.ground import KEPT_FOR_LONG, Ground, RayBed, RayService
 from tests.engines.ray.lines import LONG
 
+CLUSTER = Lasting(lambda: Ground(nodes=1), Ground.down)
 
-@pytest.fixture(scope="session")
-def ground() -> Iterator[Ground]:
+
+@pytest.fixture(scope="module")
+def ground(request: pytest.FixtureRequest) -> Ground:
     """A head and a node: each more is three processes and a worker for what uses all of them."""
-    made = Ground(nodes=1)
-    yield made
-    made.down()
+    return CLUSTER.until_folder_is_done(request)
 
 
-@pytest.fixture(scope="session")
-def ray_service(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayService]:
-    """A service as old as the ground: its launcher, and the workers that run its tasks, take longer
-    to start than most tests."""
-    assert ground.address
-    service = RayService(tmp_path_factory.mktemp("service"))
-    yield service
-    service.end()
+@pytest.fixture(scope="module")
+def ray_service(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> RayService:
+    """A service as old as the ground: its launcher, and the workers that run its tasks, which no
+    other launcher can have, take longer to start than most tests."""
+    if ground.service is None:
+        ground.service = RayService(tmp_path_factory.mktemp("service"), kept=KEPT_FOR_LONG)
+    return ground.service
 
 
 @pytest.fixture
