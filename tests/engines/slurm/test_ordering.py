@@ -190,6 +190,7 @@ def test_an_order_within_limits_is_read_as_seldom_as_they_want(
         return outputs
 
     monkeypatch.setattr(opening, "setting", said.__getitem__)
+    monkeypatch.setattr(opening, "settings", lambda *names: [said[name] for name in names])
     monkeypatch.setattr(opening, "cluster_name", lambda: said["ClusterName"])
     monkeypatch.setattr(opening, "check_commands", lambda: None)
     engines: list[Engine] = []

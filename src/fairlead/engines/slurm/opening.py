@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.slurm.observer import Observer, cluster_name
-from fairlead.engines.slurm.reading.commands import ACCOUNTS, COMMANDS, ask, setting
+from fairlead.engines.slurm.reading.commands import ACCOUNTS, COMMANDS, ask, setting, settings
 from fairlead.engines.slurm.reading.parse import parse
 from fairlead.engines.slurm.viewing import SECOND
 from fairlead.model.errors import InputError
@@ -76,9 +76,9 @@ def allowance() -> Allowance:
     from fairlead.engines.slurm.budget import Unlimited, budget_for
     from fairlead.engines.slurm.placing.rounds import Allowance
 
-    most, parameters = int(setting("MaxJobCount")), setting("SlurmctldParameters")
+    jobs, parameters = settings("MaxJobCount", "SlurmctldParameters")
     requests = budget_for(parameters) if _limits_us(parameters) else Unlimited()
-    return Allowance(most - most // RESERVE, requests)
+    return Allowance(int(jobs) - int(jobs) // RESERVE, requests)
 
 
 def check_commands() -> None:
@@ -115,13 +115,12 @@ def _build_budget() -> Budget:
     """Requests for an order. Raises EngineError, and InputError where the queue has none."""
     from fairlead.engines.slurm.budget import Budget, budget_for
 
-    kind = setting("PriorityType")
+    kind, parameters = settings("PriorityType", "SlurmctldParameters")
     if kind != MULTIFACTOR:
         raise InputError(
             f"the cluster has PriorityType={kind}, which knows no site factor",
             f"--mode order needs PriorityType={MULTIFACTOR} in slurm.conf",
         )
-    parameters = setting("SlurmctldParameters")
     return budget_for(parameters) if _limits_us(parameters) else Budget()
 
 

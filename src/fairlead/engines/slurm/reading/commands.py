@@ -105,11 +105,20 @@ def run(command: tuple[str, ...], patience: float = PATIENCE) -> str:
 
 def setting(name: str) -> str:
     """A setting of the cluster's slurm.conf. Raises EngineError and InputError."""
+    (found,) = settings(name)
+    return found
+
+
+def settings(*names: str) -> list[str]:
+    """Several, by one request. Raises EngineError and InputError."""
     said = run(("scontrol", "show", "config"), FIRST_ANSWER)
-    found = re.search(rf"^{name}\s*=\s*(\S+)", said, re.MULTILINE)
-    if found is None:
-        raise InputError(f"`scontrol show config` has no {name}", "is it Slurm's scontrol?")
-    return found[1]
+    found = []
+    for name in names:
+        value = re.search(rf"^{name}\s*=\s*(\S+)", said, re.MULTILINE)
+        if value is None:
+            raise InputError(f"`scontrol show config` has no {name}", "is it Slurm's scontrol?")
+        found.append(value[1])
+    return found
 
 
 def command_for(name: str, version: str) -> tuple[str, ...]:
