@@ -1,5 +1,5 @@
-"""One Slurm cluster for the whole test run, and one with accounting; they start in seconds, once a
-test asks for them."""
+"""One Slurm cluster for all tests of this folder, and one with accounting for those of a file; they
+start in seconds, once a test asks for them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.engines.lasting import Lasting
 from tests.engines.slurm import accounting
 from tests.engines.slurm.ground import Ground, missing_programs
 
@@ -37,20 +38,25 @@ User - root:Fairshare=1
 """Users are those that a Debian has: a job runs as somebody who exists."""
 
 
-@pytest.fixture(scope="session")
-def slurm() -> Iterator[Ground]:
+FORGETFUL = "MinJobAge=30\n"
+"""Jobs that are over are shown for half a minute, not for five: each of them makes each reading of
+all jobs dearer, and a test looks each half second, at the least, for what it waits for."""
+
+CLUSTER = Lasting(lambda: Ground(FORGETFUL), Ground.down)
+
+
+@pytest.fixture(scope="module")
+def slurm(request: pytest.FixtureRequest) -> Ground:
     """Twelve nodes."""
     missing = missing_programs()
     if missing:
         pytest.skip(
             f"{', '.join(missing)}: not there (Debian: slurmctld, slurmd, slurm-client, munge)"
         )
-    made = Ground()
-    yield made
-    made.down()
+    return CLUSTER.until_folder_is_done(request)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def accounted() -> Iterator[Ground]:
     """Twelve nodes, with slurmdbd; its accounts are those of `ACCOUNTS`."""
     missing = missing_programs(*accounting.PROGRAMS)

@@ -40,25 +40,34 @@ def story(
 ) -> list[tuple[str, int]]:
     """States and exit codes of jobs, at moments that are awaited."""
 
+    def all_seen(*numbers: int) -> list[tuple[str, int]]:
+        jobs = {each.number: each for each in slurm.read().jobs if each.number in numbers}
+        return [
+            (job.state, job.exit if job.state in ("COMPLETED", "FAILED") else 0)
+            for job in (jobs[number] for number in numbers)
+        ]
+
     def seen(number: int) -> tuple[str, int]:
-        (job,) = [each for each in slurm.read().jobs if each.number == number]
-        return job.state, job.exit if job.state in ("COMPLETED", "FAILED") else 0
+        return all_seen(number)[0]
 
     long = submit(slurm, work, 1, 1000, 0, node)
     wait(lambda: seen(long)[0] == "RUNNING")
     next_ = submit(slurm, work, 2, 0, 3, node)
-    found = [seen(long), seen(next_)]
+    found = all_seen(long, next_)
     slurm.cancel((long,))
     wait(lambda: seen(long)[0] not in ("RUNNING", "COMPLETING"))
+    found.append(seen(long))
     wait(lambda: seen(next_)[0] == "FAILED")
+    found.append(seen(next_))
     without = submit(slurm, work, 0, 5, 0, node)
     well = submit(slurm, work, 3, 0, 0, node)
     wait(lambda: seen(well)[0] == "COMPLETED")
+    found += all_seen(without, well)
     queued = submit(slurm, work, 4, 1000, 0, node)
     behind = submit(slurm, work, 5, 1000, 0, node)
     slurm.cancel((behind, 99_999_999))
     wait(lambda: seen(queued)[0] == "RUNNING")
-    found += [seen(each) for each in (long, next_, without, well, behind)]
+    found.append(seen(behind))
     slurm.cancel((queued,))
     wait(lambda: seen(queued)[0] == "CANCELLED")
     claims = sorted(each.parent.name for each in work.glob("*/claim"))
