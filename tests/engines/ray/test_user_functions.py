@@ -244,8 +244,13 @@ def test_arguments_that_are_too_long_for_the_service_are_refused() -> None:
 
 @joined
 def test_a_call_that_is_cancelled() -> None:
-    sleeps = fair.remote(num_cpus=1, tenant="ana")(lambda: time.sleep(1000))
-    future = sleeps.submit()
+    """It hears of it; one that does not is ended with its worker, as by the time limit below."""
+
+    def naps() -> None:
+        while True:
+            time.sleep(0.05)
+
+    future = fair.remote(num_cpus=1, tenant="ana")(naps).submit()
     with pytest.raises(ray.exceptions.GetTimeoutError):
         future.result(0.5)
     assert future.cancel()
