@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from fairlead.whole_file import write_whole
 from tests.engines.slurm import accounting
 from tests.ports import kept_port
 
@@ -189,6 +190,12 @@ class Ground:
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Kills a node's daemon or "slurmctld", and nothing that a node runs."""
         self._tell("kill", name, number)
+
+    def reconfigure(self, text: str) -> None:
+        """Has the daemons read this slurm.conf. Each does when it hears of it, perhaps only while
+        the next one is written, and ends where it finds half of one."""
+        write_whole(self.conf, text)
+        self.run("scontrol", "reconfigure")
 
     def wait_until_up(self) -> None:
         """Waits until the controller answers."""

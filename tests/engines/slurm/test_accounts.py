@@ -137,12 +137,11 @@ def test_a_user_without_rights_may_observe(as_somebody: Ground) -> None:
 
 
 def test_what_is_private_an_operator_sees_and_may_order(as_somebody: Ground) -> None:
-    ground, conf = as_somebody, as_somebody.conf
-    before = conf.read_text(encoding="utf-8")
+    ground = as_somebody
+    before = ground.conf.read_text(encoding="utf-8")
     manage = ("sacctmgr", "--immediate")
     try:
-        conf.write_text(before + PRIVATE, encoding="utf-8")
-        ground.run("scontrol", "reconfigure")
+        ground.reconfigure(before + PRIVATE)
         blocks = sbatch(ground, "games", "maps", "-w", "d1", "-c", "8")
         waits = sbatch(ground, "lp", "physics", "-w", "d1", "-c", "8")
         assert translate(ask())[1] == ()
@@ -155,8 +154,7 @@ def test_what_is_private_an_operator_sees_and_may_order(as_somebody: Ground) -> 
         with pytest.raises(AssertionError, match="denied"):  # and no more than that: no node
             ground.run("scontrol", "update", "NodeName=c1", "State=DRAIN", user=SOMEBODY)
     finally:
-        conf.write_text(before, encoding="utf-8")
-        ground.run("scontrol", "reconfigure")
+        ground.reconfigure(before)
         ground.run(*manage, "delete", "user", SOMEBODY)
 
 

@@ -348,13 +348,10 @@ class TestReal:
         engine, _ = open_slurm("order", OFTEN, Path("unused"), None)
         assert isinstance(engine, Orderer)
         engine.close()
-        conf = watch.ground.conf
-        before = conf.read_text(encoding="utf-8")
+        before = watch.ground.conf.read_text(encoding="utf-8")
         try:
-            conf.write_text(before.replace("priority/multifactor", "priority/basic"))
-            watch.ground.run("scontrol", "reconfigure")
+            watch.ground.reconfigure(before.replace("priority/multifactor", "priority/basic"))
             with pytest.raises(InputError, match="PriorityType=priority/basic"):
                 open_slurm("order", OFTEN, Path("unused"), None)
         finally:
-            conf.write_text(before, encoding="utf-8")
-            watch.ground.run("scontrol", "reconfigure")
+            watch.ground.reconfigure(before)

@@ -241,9 +241,7 @@ LIMITED = "SlurmctldParameters=rl_enable,rl_bucket_size=6,rl_refill_rate=2\n"
 
 def read_within_limits(ground: Ground) -> None:
     """Somebody whose requests slurmctld limits reads it all the same, if more slowly."""
-    conf = ground.conf.read_text(encoding="utf-8")
-    ground.conf.write_text(conf + LIMITED, encoding="utf-8")
-    ground.run("scontrol", "reconfigure")
+    ground.reconfigure(ground.conf.read_text(encoding="utf-8") + LIMITED)
     ground.wait_until_up()
     with commands_of(ground, "nobody"):
         budget = budget_for(setting("SlurmctldParameters"))
