@@ -38,8 +38,8 @@ User - root:Fairshare=1
 """Users are those that a Debian has: a job runs as somebody who exists."""
 
 
-FORGETFUL = "MinJobAge=30\n"
-"""Jobs that are over are shown for half a minute, not for five: each of them makes each reading of
+FORGETFUL = "MinJobAge=60\n"
+"""Jobs that are over are shown for a minute, not for five: each of them makes each reading of
 all jobs dearer, and a test looks each half second, at the least, for what it waits for."""
 
 CLUSTER = Lasting(lambda: Ground(FORGETFUL), Ground.down)
