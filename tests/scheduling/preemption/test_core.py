@@ -125,6 +125,21 @@ def test_after_long_below_its_guarantee_a_job_has_the_newest_task_of_another_sto
     assert world.rest(Random(0)) == 0
 
 
+def test_a_task_that_must_not_start_again_holds_up_nobody_who_others_can_make_room_for() -> None:
+    """It is the newest of the job furthest above its guarantee, and would run to its end."""
+    world = World()
+    world.tell(*joined(Machine("m", {"cpu": 4})), job("old", tasks=1))
+    world.tell(job("once", tasks=3, rerunnable=False))
+    assert world.counts() == {"old": 1, "once": 3}
+    world.tell(job("b"))
+    world.tell(guaranteed(world, b=1))
+    assert world.wait()
+    assert list(world.stopping) == [("old", 0)]
+    world.stopped("old", 0)
+    assert world.counts() == {"once": 3, "b": 1}
+    assert world.rest(Random(0)) == 0
+
+
 def test_without_the_option_nobody_is_stopped() -> None:
     world = World(Core(UNITS, checked=True))
     world.tell(*joined(Machine("m", {"cpu": 1})), job("a"))

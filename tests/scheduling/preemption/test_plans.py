@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -206,6 +207,21 @@ def test_gangs_are_left_alone() -> None:
     assert planned(cluster, [0, 1]) is None
     cluster.jobs[1].gang = 1
     assert planned(cluster, [0, 1]) is not None
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_what_must_not_start_again_is_left_alone_and_others_are_stopped(above: int) -> None:
+    """Whether the job could spare it, or it would be moved."""
+    machines = (HeldMachine(0, (0,)), HeldMachine(1, (0,)))
+    first = HeldJob(0, (1,), 1, 0, once=True)
+    jobs = (first, HeldJob(1, (1,), 1, 0), HeldJob(2, (1,), 0, 1))
+    tasks = (HeldTask(0, 0, 0, 9), HeldTask(1, 0, 1, 5))
+    guarantee = {0: 1 - above, 2: 1}
+    held = Held(machines, jobs, tasks)
+    assert plan(held, guarantee, [2]) == Plan(((1, 0),), ((2, 1),))
+    assert plan(Held(machines[:1], jobs, tasks[:1]), guarantee, [2]) is None
+    rerunnable = Held(machines[:1], (replace(first, once=False), *jobs[1:]), tasks[:1])
+    assert (plan(rerunnable, guarantee, [2]) is None) is (above == 0)
 
 
 def test_a_machine_that_is_reserved_is_left_alone() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from fairlead.engines.interface import Attempt, Cause
 from fairlead.model.machine import Machine
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.preemption import adapter
+from fairlead.scheduling.preemption.picture import HeldJob
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.loop.engine_link import AT_ONCE
 from fairlead.service.records.tasks import Outcome
@@ -200,6 +203,30 @@ def test_a_task_that_must_not_run_twice_is_not_stopped_for_others() -> None:
     stage.submit(job("x", 4, rerunnable=False))
     stage.submit(job("y", 4))
     stage.settle(4)
+    assert not stage.entries("stop")
+    stage.settle(6)
+    record = stage.service.records.job("x")
+    assert record is not None
+    assert record.state is JobState.FINISHED
+    assert stage.task("y").state is TaskState.RUNNING
+
+
+@pytest.fixture
+def older_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A core that stops what must run once, as those did whose journals may be there."""
+
+    def held(**fields: Any) -> HeldJob:
+        return HeldJob(**fields | {"once": False})
+
+    monkeypatch.setattr(adapter, "HeldJob", held)
+
+
+@pytest.mark.usefixtures("older_core")
+def test_where_an_older_core_stopped_it_the_engine_is_not_told() -> None:
+    stage = preempting({"x": [Fate(8 * SECOND)]})
+    stage.submit(job("x", 4, rerunnable=False))
+    stage.submit(job("y", 4))
+    stage.settle(4)
     assert stage.entries("stop")
     assert {attempt.job for attempt in stage.running()} == {1}
     stage.settle(6)
@@ -209,6 +236,7 @@ def test_a_task_that_must_not_run_twice_is_not_stopped_for_others() -> None:
     assert stage.task("y").state is TaskState.RUNNING
 
 
+@pytest.mark.usefixtures("older_core")
 def test_what_it_does_when_such_a_task_fails_after_the_stop() -> None:
     stage = preempting({"x": [Fate(5 * SECOND, code=1)]})
     stage.submit(job("x", 4, rerunnable=False))

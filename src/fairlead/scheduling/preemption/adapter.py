@@ -184,6 +184,7 @@ def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
     words = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
     rate = _rate(state, int(job["tenant"]))
     running = int(job["held"]) - int(stopping[j])
+    told = book.ids.job_at.get(j)  # no job that was put in without a name is kept
     return HeldJob(
         seq=int(job["seq"]),
         demand=tuple(state.demand[j].tolist()),
@@ -195,6 +196,7 @@ def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
         gang=int(job["gang"]),
         room=_room(book, j),
         each=1.0 / float(job["scale"]) / rate if rate > 0 else 0.0,
+        once=told is not None and not told.rerunnable,
     )
 
 

@@ -55,7 +55,7 @@ class HeldJob:
     `stopping` counts them, if they are to wait again.
 
     `room`: how many more tasks the limits of its tenants allow; `each`: what one task adds to its
-    level.
+    level; `once`: its tasks must not start again, so that to stop one would end it for good.
     """
 
     seq: int
@@ -68,6 +68,7 @@ class HeldJob:
     gang: int = 1
     room: int = BOUNDLESS
     each: float = 1.0
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class _Draft:
 def plan(held: Held, guarantee: Mapping[int, int], helped: Sequence[int]) -> Plan | None:
     """Stops and starts for as many tasks of the helped jobs, in their order, as a bounded search
     finds; None if it finds none. Gangs are neither helped nor stopped: they are whole or nothing.
+    Nor is a task stopped that must not start again.
 
     The tasks stopped are those of jobs above their guarantees, the furthest above first, of each
     the newest; where that is not enough a task of another job is moved. A job that has room
@@ -215,7 +216,7 @@ class _Search:
         taken: dict[int, int] = {}
         for place, task in enumerate(self.tasks.get(machine, ())):
             other = self.jobs.get(task.job)
-            if other is None or other is job or other.gang > 1 or task.stopping:
+            if other is None or other is job or other.gang > 1 or other.once or task.stopping:
                 continue
             if (task.job, task.number) in draft.gone:
                 continue

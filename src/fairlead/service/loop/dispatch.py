@@ -77,7 +77,8 @@ def dispatch(
 
 def is_carried_out(job: JobRecord) -> bool:
     """Whether its tasks are stopped when the core says so. One that must not be started again
-    would be stopped for good: unless its job is cancelled, it runs to its end."""
+    would be stopped for good: unless its job is cancelled, it runs to its end. The core says so of
+    none, but a journal may hold that an older one did."""
     return job.cancelled or job.job.rerunnable
 
 
