@@ -237,6 +237,36 @@ def test_the_next_round_has_open_places_alone_and_one_of_each_group() -> None:
         assert not found.share[~pairs].any()
 
 
+@pytest.mark.usefixtures("no_climb")
+def test_the_next_round_goes_on_where_jobs_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = few_classes(1, jobs=40, classes=7)
+    problem = replace(problem, spread=np.random.default_rng(1).random(40) < 0.4)
+    whole = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+    assert any(row[0] == "spread" for row in whole.full)
+    inner = watched(monkeypatch)
+    onward = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+    assert onward.share == whole.share
+    assert len(inner) == 1
+    assert inner[0].most_on is not None
+
+
+def test_the_simplex_starts_where_places_were_full() -> None:
+    asked = rise(0)
+    bound = np.where(np.arange(len(asked.places[0])) % 3, np.inf, 0.2)
+    asked = replace(asked, most_on=bound)
+    found = highest(asked)
+    assert found.basis is not None
+    assert found.basis.full is not None
+    assert found.basis.full.any()
+    # Fewer places than before, of which each has its own bound still.
+    some = found.share > 0
+    again = simplex.Simplex().rise(replace(asked.among(some, found.basis), least=found.level))
+    assert again is not None
+    assert again.level == pytest.approx(found.level, rel=1e-9)
+    assert again.share == pytest.approx(found.share, rel=1e-9)
+    assert again.pivots * (len(asked.use) + asked.capacity.size) < 3
+
+
 def test_where_the_next_round_cannot_go_on_it_is_found_from_inside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -116,17 +116,19 @@ class Programs:
         )
         if not groups.spreads[part.groups].any():
             return problem
-        group, machine_class = problem.places
-        pairs = zip(part.groups[group].tolist(), part.classes[machine_class].tolist(), strict=True)
-        bounds = [float(groups.most_on.get(pair, np.inf)) for pair in pairs]
-        return replace(problem, most_on=np.array(bounds))
+        group, machine_class = part.groups[problem.places[0]], part.classes[problem.places[1]]
+        most_on = np.full(len(group), np.inf)
+        some = np.flatnonzero(groups.spreads[group])
+        pairs = zip(group[some].tolist(), machine_class[some].tolist(), strict=True)
+        most_on[some] = [float(groups.most_on[pair]) for pair in pairs]
+        return replace(problem, most_on=most_on)
 
     def _by_program(self, part: Component, problem: StepProblem) -> StepSolution:
         from fairlead.sharing.solvers import interior
 
         number = int(np.count_nonzero(problem.pairs))
         much = number > _MUCH or (number > _LITTLE and number > _LOOSE * problem.pairs.size)
-        if (much or number > _LITTLE) and problem.most_on is None and problem.most == np.inf:
+        if (much or number > _LITTLE) and problem.most == np.inf:
             if not much and not part.hard:
                 pivots = _NEXT_PIVOTS if problem.basis else _FIRST_PIVOTS
                 risen = self._simplex.rise(problem, pivots)
@@ -165,7 +167,7 @@ class Programs:
         simplex fails later. None if so many pivots do not suffice."""
         risen: StepSolution | None = None
         while True:
-            few = replace(problem, pairs=columns, basis=basis)
+            few = problem.among(columns, basis)
             try:
                 risen = self._simplex.rise(few, most_pivots)
             except SolverError:
@@ -193,7 +195,8 @@ class Programs:
         return self._by_columns(problem, columns, basis, most_pivots)
 
     def _cheaper(self, problem: StepProblem, risen: StepSolution) -> Bools:
-        """(G, C) the cheapest place of each group that costs less than the group is worth."""
+        """(G, C) the cheapest place of each group that costs less than the group is worth. Who
+        spreads lacks none: all that it has is in its program."""
         group, machine_class = problem.places
         cost = np.einsum(
             "pr,pr->p",
@@ -210,7 +213,7 @@ class Programs:
         """As `highest`, by the simplex alone, from where the component stands; where it went on to
         there, which would lead there once more, from nothing."""
         problem = self._problem(part, places, _LOWER, base[part.groups], rate[part.groups])
-        if problem.basis is None or problem.most_on is not None:
+        if problem.basis is None:
             risen = self._simplex.rise(problem)
         elif part.onward:
             part.onward = False
@@ -232,9 +235,8 @@ class Programs:
         share = risen.share[group, machine_class]
         tight: list[Row] = []
         full = np.zeros_like(basic)
-        if problem.most_on is not None:
-            # A place that is no part of the basis and not empty is as full as it can be.
-            full = (share > 0.5 * problem.most_on) & ~basic & np.isfinite(problem.most_on)
+        if risen.basis.full is not None:
+            full = risen.basis.full[group, machine_class]
             tight += [
                 ("spread", groups[group[p]], int(classes[machine_class[p]]))
                 for p in np.flatnonzero(full).tolist()
@@ -278,8 +280,9 @@ class Programs:
 
 
 def _is_flow(problem: StepProblem) -> bool:
-    """Whether all need a single resource, and nobody was stopped before."""
-    return int((problem.use > 0).any(axis=0).sum()) == 1 and not problem.base.any()
+    """Whether all need a single resource, nobody spreads, and nobody was stopped before."""
+    one_resource = int((problem.use > 0).any(axis=0).sum()) == 1
+    return one_resource and problem.most_on is None and not problem.base.any()
 
 
 def _by_cuts(problem: StepProblem) -> Bools:

@@ -76,7 +76,13 @@ def _likely(program: Program, at: _Point, over: float, *, last: bool) -> Likely:
     fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
     cheap = program.pairs & (at.rc < over * at.y[:, None])
     slack = np.ones(program.row.shape, dtype=np.bool_)
-    return Likely(Basis(fullest, slack, _holding(at) | cheap), last)
+    columns = _holding(at) | cheap
+    if program.problem.most_on is not None:
+        # What a place may hold at most is not known here: who spreads may be anywhere.
+        group, machine_class = program.problem.places
+        spread = np.isfinite(program.problem.most_on)
+        columns[group[spread], machine_class[spread]] = True
+    return Likely(Basis(fullest, slack, columns), last)
 
 
 def _holding(at: _Point) -> Bools:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
-from fairlead.sharing.problem.problem import Bools, Floats, Ints
+from fairlead.sharing.problem.problem import Floats, Ints
 from fairlead.sharing.solvers.highs import Options, add_rows, failure, set_options, start_highs
 from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, largest
 
@@ -13,20 +13,25 @@ _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower
 _UPPER = highspy.HighsBasisStatus.kUpper
 # Chosen by 0 or 1, many at once.
-_AT_LOWER = np.array([_LOWER, _BASIC], dtype=object)
 _AT_UPPER = np.array([_UPPER, _BASIC], dtype=object)
+_AT_EITHER = np.array([_LOWER, _BASIC, _UPPER], dtype=object)
 # The objective is this many times the number of rising groups: reduced costs count to 1e-14.
 _COST = 1e5
 # Tried in turn where the finest has no solution; what is left of it shows in the certificate.
 _FINEST = 1e-10
 _COARSER = (1e-8, 1e-6)
+# Of so many places nearly all cost what their groups are worth, nothing, and what is updated from
+# pivot to pivot says so to less than the tolerance: each of them was looked at, up to a hundred
+# times as long as the pivots took. Those are roughly optimal first; then all is computed anew.
+_MANY = 3000
+_ROUGH, _SHARP = 1e-3, 1e-8
 _OPTIONS: Options = {
     "solver": "choose",  # the simplex, for a linear program
     "presolve": "off",
     "simplex_strategy": 4,  # primal: the start is feasible
     "simplex_scale_strategy": 0,  # the rows come scaled
     "primal_feasibility_tolerance": _FINEST,
-    "dual_feasibility_tolerance": 1e-8,
+    "dual_feasibility_tolerance": _SHARP,
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
 _INSIDE: Options = {"solver": "ipm", "presolve": "on"}
@@ -101,7 +106,15 @@ class Simplex:
             np.concatenate([values[kept], -(problem.rate * level_unit / unit)[rising]]),
         )
         start = problem.basis or crash(problem, unit, _TURNS)
-        _start(highs, start.pairs[group, machine_class], start.slack.ravel()[row], size)
+        _start(highs, start, problem, row)
+        pivots = 0
+        if pairs > _MANY:
+            highs.setOptionValue("dual_feasibility_tolerance", _ROUGH)
+            ended = _solve(highs)
+            highs.setOptionValue("dual_feasibility_tolerance", _SHARP)
+            pivots = highs.getInfo().simplex_iteration_count
+            if not ended:
+                return None
         if not _solve(highs):
             return None
         solution = highs.getSolution()
@@ -115,24 +128,37 @@ class Simplex:
             share=share,
             price=price.reshape(shape),
             group=np.maximum(row_dual[:size], 0.0) / unit,
-            basis=_basis(highs, problem, row, size),
-            pivots=highs.getInfo().simplex_iteration_count / number,
+            basis=_basis(highs, problem, share[group, machine_class], row),
+            pivots=(pivots + highs.getInfo().simplex_iteration_count) / number,
         )
 
 
-def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
+def _start(highs: highspy.Highs, start: Basis, problem: StepProblem, row: Ints) -> None:
     """Shares as they stood; the level waits at its least."""
+    at = start.pairs[problem.places].astype(np.int8)
+    if start.full is not None:
+        full = np.flatnonzero(start.full[problem.places] & (at == 0))
+        at[full] = 2
+        # Who is full everywhere has a place of the basis as all others have: else its own row would
+        # be of it to the end, and more be used up than there are places for.
+        own = problem.places[0][full]
+        first = np.diff(own, prepend=-1) > 0
+        none = ~np.logical_or.reduceat(at == 1, problem.first)
+        at[full[first & none[own]]] = 1
+    slack = start.slack.ravel()[row]
     basis = highspy.HighsBasis()
-    basis.col_status = [*_AT_LOWER[pairs.view(np.int8)].tolist(), _LOWER]
-    basis.row_status = [_LOWER] * size + _AT_UPPER[slack.view(np.int8)].tolist()
+    basis.col_status = [*_AT_EITHER[at].tolist(), _LOWER]
+    basis.row_status = [_LOWER] * len(problem.use) + _AT_UPPER[slack.view(np.int8)].tolist()
     basis.alien = True  # HiGHS makes a basis of it where it is none
     highs.setBasis(basis)
 
 
-def _basis(highs: highspy.Highs, problem: StepProblem, row: Ints, size: int) -> Basis:
-    """The pairs and the slacks that are basic now. HiGHS names row k as -1 - k."""
+def _basis(highs: highspy.Highs, problem: StepProblem, share: Floats, row: Ints) -> Basis:
+    """The pairs and the slacks that are basic now, and the pairs that are full beside. HiGHS names
+    row k as -1 - k."""
     _, basic = highs.getBasicVariables()  # type: ignore[attr-defined]  # not in its stubs
     group, machine_class = problem.places
+    size = len(problem.use)
     columns = basic[(basic >= 0) & (basic < len(group))]
     pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
     pairs[group[columns], machine_class[columns]] = True
@@ -140,7 +166,14 @@ def _basis(highs: highspy.Highs, problem: StepProblem, row: Ints, size: int) -> 
     slack = np.ones(problem.capacity.size, dtype=np.bool_)
     slack[row] = False
     slack[row[-1 - size - basic[basic < -size]]] = True
-    return Basis(pairs, slack.reshape(problem.capacity.shape), problem.pairs)
+    full = None
+    if problem.most_on is not None:
+        # What is no part of the basis and not empty is as full as it can be.
+        full = np.zeros_like(pairs)
+        much = np.isfinite(problem.most_on) & (share > 0.5 * problem.most_on)
+        full[group[much], machine_class[much]] = True
+        full &= ~pairs
+    return Basis(pairs, slack.reshape(problem.capacity.shape), problem.pairs, full)
 
 
 def _solve(highs: highspy.Highs) -> bool:

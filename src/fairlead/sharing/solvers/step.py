@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,11 +17,13 @@ class Basis:
     pairs: Bools  # (G, C) basic
     slack: Bools  # (C, R) what is left of a capacity is basic
     columns: Bools  # (G, C) the places that its program has
+    full: Bools | None = None  # (G, C) not basic, as full as a place may be; None: nowhere
 
     def of(self, groups: Ints, classes: Ints) -> Basis:
         """The corner in which just these groups stand on these classes."""
         pairs, columns = (block(each, groups, classes) for each in (self.pairs, self.columns))
-        return Basis(pairs, self.slack[classes], columns)
+        full = None if self.full is None else block(self.full, groups, classes)
+        return Basis(pairs, self.slack[classes], columns, full)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class StepProblem:
     def first(self) -> Ints:
         """The first pair of every group."""
         return np.searchsorted(self.places[0], np.arange(len(self.use)))
+
+    def among(self, columns: Bools, basis: Basis | None) -> StepProblem:
+        """The program of some of the pairs, each with its own bound."""
+        most_on = None if self.most_on is None else self.most_on[columns[self.pairs]]
+        return replace(self, pairs=columns, most_on=most_on, basis=basis)
 
     @cached_property
     def fits(self) -> Floats:
