@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 
 from fairlead.sharing.filling.groups import Groups
 
@@ -17,6 +17,9 @@ NONE = fmpq(0)
 
 # The inverse of a matrix of fewer rows is written down in no time.
 _SMALL = 64
+# Of more equations it is asked first modulo a prime which rows are nothing.
+_MANY = 16
+_PRIME = 2**61 - 1
 
 
 @dataclass(frozen=True)
@@ -134,27 +137,84 @@ def null_vector(entries: Entries, rows: Sequence[int]) -> list[fmpz] | None:
         entry = entries[0]
         first, second = entry.get(rows[0], 0), entry.get(rows[1], 0)
         return [fmpz(-second), fmpz(first)] if first or second else None
-    size = len(entries)
-    for last in range(len(rows) - 1, -1, -1):
-        # The last one is 1, the others follow from it, if that can be.
-        matrix, right = fmpz_mat(size, size), fmpz_mat(size, 1)
-        for number, entry in enumerate(entries):
-            for row, value in entry.items():
-                index = at[row]
-                if index == last:
-                    right[number, 0] = -value
-                else:
-                    matrix[number, index - (index > last)] = value
-        try:
-            solved = cast(fmpq_mat, matrix.solve(right))
-        except ZeroDivisionError:
-            if matrix.rank() < size - 1:
-                return None
-            continue
-        numbers, common = solved.numer_denom()
-        found = [numbers[index, 0] for index in range(size)]
-        return [*found[:last], common, *found[last:]]
+    numbered = [{at[row]: value for row, value in entry.items()} for entry in entries]
+    found = _by_prime(numbered) if len(entries) >= _MANY else None
+    if found is not None:
+        return found
+    for last in range(len(entries), -1, -1):
+        found = _with_last(numbered, last)
+        if found is not None:
+            return found
+        if last == len(entries) and _matrix(numbered, len(rows)).rank() < len(entries):
+            return None
     return None
+
+
+def _by_prime(entries: Entries) -> list[fmpz] | None:
+    """As `null_vector`, of rows from 0 on: a prime says which of them are nothing, and numbers of
+    many digits are made of the others alone. None where that prime does not say."""
+    rows = len(entries) + 1
+    vectors, several = _modulo(entries, rows).nullspace()
+    if several != 1:
+        return None
+    some = [row for row in range(rows) if int(vectors[row, 0])]
+    at = {row: index for index, row in enumerate(some)}
+    about = [
+        {at[row]: value for row, value in entry.items() if row in at}
+        for entry in entries
+        if not at.keys().isdisjoint(entry)
+    ]
+    few = about
+    if len(about) >= len(some):
+        # As many equations as say it, of which none follows from the others.
+        steps, rank = _modulo(about, len(some)).transpose().rref()
+        few, number = [], 0
+        for index in range(rank):
+            while not int(steps[index, number]):
+                number += 1
+            few.append(about[number])
+    found = _with_last(few, len(few)) if len(few) == len(some) - 1 else None
+    if found is None or any(sum(found[row] * by for row, by in each.items()) for each in about):
+        return None
+    whole = [fmpz(0)] * rows
+    for row, each in zip(some, found, strict=True):
+        whole[row] = each
+    return whole
+
+
+def _with_last(entries: Entries, last: int) -> list[fmpz] | None:
+    """Whole numbers, not 0 for the last row; None where the others do not follow from it."""
+    size = len(entries)
+    matrix, right = fmpz_mat(size, size), fmpz_mat(size, 1)
+    for number, entry in enumerate(entries):
+        for row, value in entry.items():
+            if row == last:
+                right[number, 0] = -value
+            else:
+                matrix[number, row - (row > last)] = value
+    try:
+        solved = cast(fmpq_mat, matrix.solve(right))
+    except ZeroDivisionError:
+        return None
+    numbers, common = solved.numer_denom()
+    found = [numbers[index, 0] for index in range(size)]
+    return [*found[:last], common, *found[last:]]
+
+
+def _modulo(entries: Entries, rows: int) -> nmod_mat:
+    table = nmod_mat(len(entries), rows, _PRIME)
+    for number, entry in enumerate(entries):
+        for row, value in entry.items():
+            table[number, row] = value % _PRIME
+    return table
+
+
+def _matrix(entries: Entries, rows: int) -> fmpz_mat:
+    matrix = fmpz_mat(len(entries), rows)
+    for number, entry in enumerate(entries):
+        for row, value in entry.items():
+            matrix[number, row] = value
+    return matrix
 
 
 def without_one(groups: Groups, corner: Corner) -> tuple[Row, ...]:
