@@ -13,10 +13,11 @@ import numpy as np
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem, Tree
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem, Tree, tasks_that_fit
 
 NAMED_RESOURCES = ("cpu", "memory", "gpu", "disk")
 CLASS_LABEL = "class"
+_SPREAD = 1 / 30  # of the jobs of `spread`, which are those of `labels` otherwise
 
 
 class Kind(Enum):
@@ -29,6 +30,7 @@ class Kind(Enum):
     FEW_CLASSES = "few-classes"
     CHAINS = "chains"
     LABELS = "labels"
+    SPREAD = "spread"
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Draw:
     count: Ints  # (C,)
     eligible: Bools  # (J, C)
     tasks: Floats  # (J,)
+    spread: Bools  # (J,)
 
 
 def draw(spec: Spec) -> Draw:
@@ -80,15 +83,18 @@ def draw(spec: Spec) -> Draw:
     if spec.kind in (Kind.CONTINUOUS, Kind.BALANCED):
         capacity = _short(capacity * _balancing(demand, weight, capacity, count))
     tasks = np.full(spec.tenants, np.inf)
-    if spec.kind is Kind.LABELS:
+    if spec.kind in (Kind.LABELS, Kind.SPREAD):
         tasks = random.choice([np.inf, 5.0, 20.0, 100.0], size=spec.tenants)
-    return Draw(demand, weight, capacity, count, eligible, tasks)
+    spread = np.zeros(spec.tenants, dtype=np.bool_)
+    if spec.kind is Kind.SPREAD:
+        spread = random.random(spec.tenants) < _SPREAD
+    return Draw(demand, weight, capacity, count, eligible, tasks, spread)
 
 
 def problem(spec: Spec) -> Problem:
     """The instance in arrays, one job a tenant, as the solvers take it."""
     numbers = draw(spec)
-    holds = _holds(numbers.demand, numbers.capacity)
+    holds = tasks_that_fit(numbers.demand, numbers.capacity, numbers.spread)
     jobs = spec.tenants
     return Problem(
         resources=resource_names(spec.resources),
@@ -96,7 +102,7 @@ def problem(spec: Spec) -> Problem:
         class_machines=tuple((class_name(c),) for c in range(spec.classes)),
         demand=numbers.demand,
         tasks=numbers.tasks,
-        spread=np.zeros(jobs, dtype=np.bool_),
+        spread=numbers.spread,
         capacity=numbers.capacity,
         count=numbers.count,
         eligible=numbers.eligible,
@@ -133,6 +139,7 @@ def model(spec: Spec) -> tuple[Cluster, list[Job]]:
             tenant=tenant_name(job),
             where=_selector(numbers.eligible[job]),
             tasks=None if np.isinf(numbers.tasks[job]) else int(numbers.tasks[job]),
+            spread=bool(numbers.spread[job]),
         )
         for job in range(spec.tenants)
     ]
@@ -295,6 +302,7 @@ _MAKERS: dict[Kind, Maker] = {
     Kind.FEW_CLASSES: _few_classes,
     Kind.CHAINS: _chains,
     Kind.LABELS: _labels,
+    Kind.SPREAD: _labels,
 }
 
 

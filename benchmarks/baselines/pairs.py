@@ -24,25 +24,27 @@ class Pairs:
 
     jobs: int
     unit: float
+    most: Floats  # (P,) of each variable, infinite where its job does not spread
     job_rows: sparse.csr_matrix  # (J, P)
     capacity_rows: sparse.csr_matrix  # (rows, P)
     capacity: Floats  # (rows,)
 
 
-def pairs(problem: Problem, scale: Floats, weight: Floats, *, endless: bool = True) -> Pairs:
-    """The scaled program. `weight` is per tenant, as the filling takes it. `endless`: whoever asks
-    knows no job that ends."""
+def pairs(problem: Problem, scale: Floats, weight: Floats, *, simple: bool = True) -> Pairs:
+    """The scaled program. `weight` is per tenant, as the filling takes it. `simple`: whoever asks
+    knows no job that ends or spreads."""
     tree = problem.tree
     jobs = len(problem.tasks)
     if not (
         np.array_equal(tree.job_tenant, np.arange(jobs))
         and (tree.parent < 0).all()
         and not tree.limits
-        and not problem.spread.any()
     ):
         raise ValueError("the baselines take tenants of one job only, without limits")
-    if endless and not np.isinf(problem.tasks).all():
+    if simple and not np.isinf(problem.tasks).all():
         raise ValueError("this baseline takes jobs without a last task only")
+    if simple and problem.spread.any():
+        raise ValueError("this baseline takes no job that spreads")
     job, machine_class = np.nonzero(problem.usable)
     number = len(job)
     unit = float(weight.sum())
@@ -62,6 +64,7 @@ def pairs(problem: Problem, scale: Floats, weight: Floats, *, endless: bool = Tr
     return Pairs(
         jobs=jobs,
         unit=unit,
+        most=np.where(problem.spread[job], problem.count[machine_class] / tasks, np.inf),
         job_rows=sparse.csr_matrix((np.ones(number), (job, np.arange(number))), (jobs, number)),
         capacity_rows=sparse.csr_matrix(sparse.diags(1.0 / mean) @ rows),
         capacity=available[used] / mean,

@@ -2,7 +2,7 @@
 
 A good programmer's first version: no coalescing of jobs, no column generation. A round adds one
 column for its step; whoever's share row has a positive dual freezes, and whoever has no more tasks.
-Of the baselines only this one knows jobs that end. `warm_lp_closing` also keeps a
+Of the baselines only this one knows jobs that end or spread. `warm_lp_closing` also keeps a
 pair with a positive reduced cost at zero from then on, which is an insight of ours (complementary
 slackness); without it HiGHS does not end on the largest instances with many levels.
 """
@@ -32,7 +32,7 @@ def warm_lp_closing(problem: Problem, scale: Floats, weight: Floats) -> Floats:
 
 
 def _levels(problem: Problem, scale: Floats, weight: Floats, *, closing: bool) -> Floats:
-    program = pairs(problem, scale, weight, endless=False)
+    program = pairs(problem, scale, weight, simple=False)
     number = program.job_rows.shape[1]
     first_row = program.capacity_rows.shape[0]
     solver = _solver(program)
@@ -96,7 +96,7 @@ def _solver(program: Pairs) -> highspy.Highs:
     lp.num_row_ = rows
     lp.col_cost_ = np.zeros(columns)
     lp.col_lower_ = np.zeros(columns)
-    lp.col_upper_ = np.full(columns, highspy.kHighsInf)
+    lp.col_upper_ = program.most
     lp.row_lower_ = np.append(
         np.full(len(program.capacity), -highspy.kHighsInf), np.zeros(program.jobs)
     )

@@ -56,15 +56,16 @@ def cases(options: Options) -> list[Case]:
         whole = Call("allocate", "benchmarks.suites.solver:whole_path", {"spec": size})
         found.append(Case(f"whole-path/{kind}", _size_words(size), whole))
     # Few machines for so many jobs that end: levels by the hundred, none far from the last.
-    size = _size(options, "labels", 3000, 150, machines=3000)
-    call = Call(
-        "closing warm LP, HiGHS",
-        "benchmarks.suites.solver:baseline",
-        {"spec": size, "function": WARM_LP_CLOSING},
-    )
-    found.append(
-        Case("many-levels/labels", _size_words(size), _ours(size), call, Target(ratio=5.0))
-    )
+    for kind in ("labels", "spread"):
+        size = _size(options, kind, 3000, 150, machines=3000)
+        call = Call(
+            "closing warm LP, HiGHS",
+            "benchmarks.suites.solver:baseline",
+            {"spec": size, "function": WARM_LP_CLOSING},
+        )
+        found.append(
+            Case(f"many-levels/{kind}", _size_words(size), _ours(size), call, Target(ratio=5.0))
+        )
     size = _size(options, "few-classes", 5000, 2500, machines=25_000)
     whole = Call("allocate", "benchmarks.suites.solver:whole_path", {"spec": size})
     found.append(Case("wide/few-classes", _size_words(size), whole, target=Target(seconds=30.0)))

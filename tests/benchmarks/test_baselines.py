@@ -19,14 +19,14 @@ from fairlead.sharing.problem.problem import Floats, Problem
 
 SAME = 1e-6
 Baseline = Callable[[Problem, Floats, Floats], Floats]
-ENDLESS = [kind for kind in Kind if kind is not Kind.LABELS]
-"""Kinds whose jobs have no last task, which most baselines do not know."""
+SIMPLE = [kind for kind in Kind if kind not in (Kind.LABELS, Kind.SPREAD)]
+"""Kinds whose jobs neither end nor spread, of which most baselines do not know."""
 
 
 @pytest.mark.parametrize(
     "baseline", [algorithm1, water_filling, water_filling_lean, warm_lp_closing]
 )
-@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("kind", SIMPLE)
 def test_baselines_agree_with_the_warm_program(kind: Kind, baseline: Baseline) -> None:
     tiny = problem(Spec(kind, tenants=12, classes=5, machines=30, seed=2))
     expected = warm_lp(tiny, tiny.alone, tiny.tree.weight)
@@ -46,7 +46,7 @@ def test_the_filling_agrees_with_the_warm_program(kind: Kind, resources: int, ca
         np.testing.assert_allclose(tasks / medium.alone / weight, expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("kind", SIMPLE)
 def test_the_whole_path_agrees_with_algorithm_1(kind: Kind) -> None:
     spec = Spec(kind, tenants=10, classes=5, machines=25)
     tiny = problem(spec)
@@ -56,7 +56,7 @@ def test_the_whole_path_agrees_with_algorithm_1(kind: Kind) -> None:
     np.testing.assert_allclose([t.share for t in found.tenants], expected, rtol=SAME)
 
 
-@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("kind", SIMPLE)
 def test_maximum_flows_agree_with_the_warm_program_on_one_resource(kind: Kind) -> None:
     for seed in (1, 2, 3):
         tiny = problem(Spec(kind, tenants=30, classes=8, resources=1, machines=60, seed=seed))
@@ -77,3 +77,10 @@ def test_finite_jobs_are_refused() -> None:
     finite = replace(tiny, tasks=np.full(4, 3.0))
     with pytest.raises(ValueError, match="without a last task"):
         algorithm1(finite, finite.alone, finite.tree.weight)
+
+
+def test_jobs_that_spread_are_refused() -> None:
+    tiny = problem(Spec(Kind.LOCAL, tenants=4, classes=3, machines=5))
+    spread = replace(tiny, spread=np.ones(4, dtype=np.bool_))
+    with pytest.raises(ValueError, match="no job that spreads"):
+        algorithm1(spread, spread.alone, spread.tree.weight)
