@@ -107,16 +107,16 @@ class Simplex:
         )
         start = problem.basis or crash(problem, unit, _TURNS)
         _start(highs, start, problem, row)
-        pivots = 0
-        if pairs > _MANY:
-            highs.setOptionValue("dual_feasibility_tolerance", _ROUGH)
-            ended = _solve(highs)
-            highs.setOptionValue("dual_feasibility_tolerance", _SHARP)
-            pivots = highs.getInfo().simplex_iteration_count
-            if not ended:
-                return None
+        rough = pairs > _MANY
+        highs.setOptionValue("dual_feasibility_tolerance", _ROUGH if rough else _SHARP)
         if not _solve(highs):
             return None
+        pivots = highs.getInfo().simplex_iteration_count
+        if rough and highs.getInfo().max_dual_infeasibility > _SHARP:
+            highs.setOptionValue("dual_feasibility_tolerance", _SHARP)
+            if not _solve(highs):
+                return None
+            pivots += highs.getInfo().simplex_iteration_count
         solution = highs.getSolution()
         found, row_dual = np.array(solution.col_value), np.array(solution.row_dual)
         share = np.zeros(problem.pairs.shape)
@@ -129,7 +129,7 @@ class Simplex:
             price=price.reshape(shape),
             group=np.maximum(row_dual[:size], 0.0) / unit,
             basis=_basis(highs, problem, share[group, machine_class], row),
-            pivots=(pivots + highs.getInfo().simplex_iteration_count) / number,
+            pivots=pivots / number,
         )
 
 
