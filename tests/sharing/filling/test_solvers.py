@@ -190,6 +190,15 @@ def test_too_many_pivots_end_the_simplex_and_the_next_program_is_not_the_worse_f
     assert found.level == highest(rise(1)).level
 
 
+@pytest.mark.usefixtures("no_climb")
+def test_many_places_are_roughly_optimal_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = drawn(3, jobs=30, classes=8, resources=3, density=0.5)
+    one = filled(problem, monkeypatch)
+    monkeypatch.setattr(simplex, "_MANY", 0)
+    monkeypatch.setattr(simplex, "_ROUGH", 1e5)
+    assert filled(problem, monkeypatch).share == one.share
+
+
 def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
