@@ -121,7 +121,11 @@ class Programs:
         some = np.flatnonzero(groups.spreads[group])
         pairs = zip(group[some].tolist(), machine_class[some].tolist(), strict=True)
         most_on[some] = [float(groups.most_on[pair]) for pair in pairs]
-        return replace(problem, most_on=most_on)
+        basis = part.basis
+        if basis is not None and len(group) <= _LITTLE:
+            # Few places are full again in no time; of several corners the same one is told as ever.
+            basis = replace(basis, full=None)
+        return replace(problem, most_on=most_on, basis=basis)
 
     def _by_program(self, part: Component, problem: StepProblem) -> StepSolution:
         from fairlead.sharing.solvers import interior
