@@ -145,6 +145,8 @@ class Programs:
                     if risen is not None:
                         part.onward = True
                         return risen
+                if problem.most_on is not None:
+                    return self._among_all(problem, problem.basis)
             if _is_flow(problem):
                 risen = self._by_columns(problem, _by_cuts(problem))
                 assert risen is not None
@@ -197,6 +199,17 @@ class Programs:
         group, machine_class = (each[problem.first][none_left] for each in problem.places)
         columns[group, machine_class] = True
         return self._by_columns(problem, columns, basis, most_pivots)
+
+    def _among_all(self, problem: StepProblem, basis: Basis) -> StepSolution:
+        """The highest corner from this basis, by the simplex alone among all places. The next round
+        goes on among those that the last one had, and those where this one ended."""
+        risen = self._simplex.rise(problem)
+        assert risen is not None
+        assert risen.basis is not None
+        columns = (basis.columns & problem.pairs) | risen.basis.pairs
+        if risen.basis.full is not None:
+            columns |= risen.basis.full
+        return replace(risen, basis=replace(risen.basis, columns=columns))
 
     def _cheaper(self, problem: StepProblem, risen: StepSolution) -> Bools:
         """(G, C) the cheapest place of each group that costs less than the group is worth. Who
