@@ -247,14 +247,18 @@ def test_the_next_round_has_open_places_alone_and_one_of_each_group() -> None:
 
 
 @pytest.mark.usefixtures("no_climb")
-def test_the_next_round_goes_on_where_jobs_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("onward", [0, 0.05, NEVER], ids=["never", "at times", "always"])
+def test_the_next_round_goes_on_where_jobs_spread(
+    onward: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among the last one's places while these suffice, else among all."""
     problem = few_classes(1, jobs=40, classes=7)
     problem = replace(problem, spread=np.random.default_rng(1).random(40) < 0.4)
     whole = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
     assert any(row[0] == "spread" for row in whole.full)
     inner = watched(monkeypatch)
-    onward = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
-    assert onward.share == whole.share
+    found = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _ONWARD=onward)
+    assert found.share == whole.share
     assert len(inner) == 1
     assert inner[0].most_on is not None
 
