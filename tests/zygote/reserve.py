@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.zygote.ask import send
 from tests.zygote.request import Request, read
 
-MOST = {"aside": 3, "serve": 2, "simulate": 3, "start": 2, "study": 3}
+MOST = {"aside": 3, "serve": 3, "simulate": 3, "start": 2, "study": 3}
 """How many a command of ours mostly starts, with one that watches over what they share; further
 ones are new interpreters."""
 

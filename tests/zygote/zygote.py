@@ -10,6 +10,7 @@ import runpy
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -20,8 +21,7 @@ from fairlead.scheduling import warming as core
 from fairlead.scheduling.placement.registry import DEFAULT
 from fairlead.service.api.app import routes
 from fairlead.service.api.kernels import warming as door
-from fairlead.service.fairness.process import small_question
-from fairlead.service.fairness.solve import answer
+from fairlead.service.fairness import process as adviser
 from fairlead.simulation.engine.run import compile_all
 from tests.zygote.forked import fork_programs_of_ours
 from tests.zygote.forking import Forker
@@ -30,6 +30,10 @@ from tests.zygote.reserve import stand_by
 
 MODULES = (
     "concurrent.futures.thread",
+    "encodings.ascii",
+    "encodings.idna",
+    "encodings.unicode_escape",
+    "encodings.utf_8_sig",
     "fairlead.audit.properties.registry",
     "fairlead.cli.main",
     *(
@@ -46,15 +50,18 @@ MODULES = (
             "whatif",
         )
     ),
+    "fairlead.cli.serving.cluster_file",
     "fairlead.cli.serving.run",
     "fairlead.cli.text.allocation",
     "fairlead.client.client",
     "fairlead.engines.local.engine",
     "fairlead.engines.supervised.frames",
     "fairlead.engines.supervised.messages",
+    "fairlead.service.api.neighbours.door",
     "fairlead.service.fairness.history_file",
     "fairlead.service.fairness.process",
     "fairlead.service.process.logs",
+    "fairlead.service.process.pulse",
     "fairlead.service.process.server",
     "fairlead.service.recovery.verify_process",
     "fairlead.simulation.studies.workers",
@@ -95,7 +102,8 @@ def prepare() -> None:
     warm_once()
     compile_all()
     routes()
-    answer(small_question())
+    load_once()
+    leave_at_the_end()
     gc.collect()
     gc.freeze()  # memory that no collection writes to is shared by all forks
 
@@ -113,6 +121,19 @@ def warm_once() -> None:
 
     setattr(core, "warm", warm)  # noqa: B010 - mypy: a function
     setattr(door, "warm_door", lambda _: None)  # noqa: B010 - as above
+
+
+def load_once() -> None:
+    """Has the solver there that an adviser needs, and is loaded again by none."""
+    adviser.load()
+    setattr(adviser, "load", lambda: None)  # noqa: B010 - mypy: a function
+
+
+def leave_at_the_end() -> None:
+    """What is there now is nobody's to take apart: a program's end would do so with each compiled
+    function, by a third of what it takes to fork one."""
+    for each in vars(weakref.finalize)["_registry"]:
+        each.atexit = False
 
 
 def main(path: Path, listening: int) -> None:

@@ -191,7 +191,7 @@ def serve(theirs: Connection) -> None:
     children.end_with_parent()
     _go_last()
     with suppress(EOFError, OSError):
-        answer(small_question())  # loads the solver: the first answer would take as long as that
+        load()  # the first answer would take as long as that
         theirs.send(READY)
         while True:
             question: Question = theirs.recv()
@@ -201,6 +201,11 @@ def serve(theirs: Connection) -> None:
             if found.jobs is not NOBODY:
                 found = replace(found, jobs=replace(found.jobs, names=()))
             theirs.send(found)
+
+
+def load() -> None:
+    """Loads the solver."""
+    answer(small_question())
 
 
 def _go_last() -> None:
