@@ -17,6 +17,7 @@ from fairlead.simulation.engine.run import compile_all
 from tests.pool.dealing import dealt
 from tests.pool.pool import Pool
 from tests.zygote.forked import zygote
+from tests.zygote.spawned import fork_what_is_spawned
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -67,6 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     hear_ctrl_c()
+    fork_what_is_spawned()
     config.pluginmanager.register(LeftOut(config), "left-out")
     examples = EXAMPLES * config.getoption("--cases")
     # The same examples every time, whatever the machine is busy with: the gate never fails by

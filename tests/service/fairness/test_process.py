@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Iterator
 
 import numpy as np
-import psutil
 import pytest
 
 from fairlead.model.job import Job
@@ -126,13 +126,5 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
 
 
 def children() -> list[int]:
-    """The processes of advisers that this one has started."""
-    return [child.pid for child in psutil.Process().children() if is_spawned(child)]
-
-
-def is_spawned(child: psutil.Process) -> bool:
-    """Whether it is one of multiprocessing's own, and has not ended: it may at any moment."""
-    try:
-        return "spawn_main" in " ".join(child.cmdline())
-    except psutil.Error:  # it is dead, or gone
-        return False
+    """The processes that this one has started and that have not ended: advisers."""
+    return [child.pid for child in multiprocessing.active_children() if child.pid is not None]
