@@ -552,11 +552,13 @@ def test_a_lost_connection_is_made_again_and_nothing_is_lost(
     url = postgres()
     store = open_store(url)
     store.append(some(1, 3))
+    assert list(store.read()) == some(1, 3)
     with psycopg.connect(url, autocommit=True) as other:
         other.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname = current_database()"
         )
+        assert list(store.read()) == some(1, 3)
         with pytest.raises(JournalError, match="cannot be used now"):
             store.append(some(4, 2))
         store.append(some(4, 2))

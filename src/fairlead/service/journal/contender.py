@@ -36,10 +36,9 @@ class Contender(Protocol):
 
 def open_contender(place: str | Path, head: Path | None = None) -> Contender:
     """A contender for the journal at a place. Raises JournalError."""
-    reader = open_reader(place, head)
     if isinstance(place, str) and place.startswith(POSTGRES):
-        return _InDatabase(reader, place)
-    return _InFile(reader, file_of(place))
+        return _InDatabase(place, head)
+    return _InFile(open_reader(place, head), file_of(place))
 
 
 class _InFile:
@@ -66,10 +65,10 @@ class _InDatabase:
 
     beating = True
 
-    def __init__(self, reader: SqlReader, url: str) -> None:
-        from fairlead.service.journal.postgres import PostgresSession
+    def __init__(self, url: str, head: Path | None) -> None:
+        from fairlead.service.journal.postgres import PostgresSession, read_postgres
 
-        self.reader = reader
+        self.reader = read_postgres(url, head, lasting=True)
         self._connect: Callable[[], PostgresSession] = partial(PostgresSession, url)
         self._session: PostgresSession | None = None
 

@@ -89,10 +89,10 @@ def open_postgres(
             )
         connect = partial(PostgresSession, url, write=True)
         if seen is None:
-            return SqlStore(name, session, connect, head, epoch)
+            return SqlStore(name, session, connect, head, epoch, lasting=True)
         session.run("SET lock_timeout = '500ms'")
         try:
-            store = SqlStore(name, session, connect, head, epoch, seen)
+            store = SqlStore(name, session, connect, head, epoch, seen, lasting=True)
         except HeldJournalError:
             _end_writer(url, epoch)  # the next try need not wait for it
             raise
@@ -152,13 +152,15 @@ def _grow(session: Session, version: int) -> None:
     session.commit()
 
 
-def read_postgres(url: str, head: Path | None) -> SqlReader:
-    """The journal in this database, to be read only."""
+def read_postgres(url: str, head: Path | None, *, lasting: bool = False) -> SqlReader:
+    """The journal in this database, to be read only, by a session that stays where it is `lasting`:
+    for whoever looks again and again. Such a reader is closed in the end."""
     with closing(PostgresSession(url)) as session:
         if not _there(session):
             raise NoJournalError(f"there is no journal in {without_password(url)}")
         _version(session, url)
-    return SqlReader(f"the journal in {without_password(url)}", lambda: PostgresSession(url), head)
+    name = f"the journal in {without_password(url)}"
+    return SqlReader(name, lambda: PostgresSession(url), head, lasting=lasting)
 
 
 def without_password(url: str) -> str:
@@ -204,9 +206,10 @@ class PostgresSession:
         self._name = f"the journal in {without_password(url)}"
         with self._explain_errors():
             self._connection = _Impatient.connect(url, autocommit=True, connect_timeout=CONNECT)
+        settings = (*_SETTINGS, *(_WRITING if write else ()))
         try:
-            for setting in (*_SETTINGS, *(_WRITING if write else ())):
-                self.run(setting)
+            with self._explain_errors():
+                self._connection.execute("; ".join(settings).encode())  # one way to the server
         except BaseException:
             self.close()
             raise

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from fairlead.service.journal.chain import Row, entries_of, first_link
-from fairlead.service.journal.entry import CorruptJournalError, Entry, Standing
+from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Standing
 from fairlead.service.journal.head import Mark, read_head
 from fairlead.service.journal.schema import checksum
 
@@ -59,10 +59,16 @@ Connect = Callable[[], Session]
 
 
 class SqlReader:
-    """A journal in a database, to be read only, also while a service writes it."""
+    """A journal in a database, to be read only, also while a service writes it.
 
-    def __init__(self, name: str, connect: Connect, head: Path | None) -> None:
+    `lasting`: a session that answered stays for the next question, until this is closed."""
+
+    def __init__(
+        self, name: str, connect: Connect, head: Path | None, *, lasting: bool = False
+    ) -> None:
         self._name, self._connect, self._head_path = name, connect, head
+        self._lasting = lasting
+        self._idle: list[Session] = []
 
     def __str__(self) -> str:
         return self._name
@@ -148,13 +154,30 @@ class SqlReader:
 
     def close(self) -> None:
         """Ends reading."""
+        self._lasting = False
+        while self._idle:
+            self._idle.pop().close()
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        with closing(self._connect()) as session:
-            session.begin(write=False)
+        session = self._begun()
+        try:
             yield session
             session.rollback()
+        except BaseException:
+            session.close()
+            raise
+        if self._lasting and not self._idle:
+            self._idle.append(session)
+        else:
+            session.close()
+
+    def _begun(self) -> Session:
+        """A session that sees one state of the journal: the one that is idle, if it still lives."""
+        with suppress(IndexError, JournalError):
+            session = self._idle.pop()  # by one thread alone
+            return _begun(session)
+        return _begun(self._connect())
 
     @contextmanager
     def _name_journal(self) -> Iterator[None]:
@@ -233,6 +256,16 @@ class SqlReader:
             whole = whole and seq >= start and self._link_of(session, seq) == link
             kept = b"".join(data) if whole else b""
             yield seq, kept if whole and checksum(kept) == expected else None
+
+
+def _begun(session: Session) -> Session:
+    """The session, once it reads; else it is closed."""
+    try:
+        session.begin(write=False)
+    except BaseException:
+        session.close()
+        raise
+    return session
 
 
 def standing(session: Session) -> Standing:

@@ -43,8 +43,10 @@ class SqlStore(SqlReader):
         head: Path | None,
         after: int,
         seen: Standing | None = None,
+        *,
+        lasting: bool = False,
     ) -> None:
-        super().__init__(name, connect, head)
+        super().__init__(name, connect, head, lasting=lasting)
         self.leader, self.restored = "", False
         self._renewing = threading.Lock()
         self._pulse: Session | None = None
@@ -178,6 +180,7 @@ class SqlStore(SqlReader):
             self._drop()
             if self._head is not None:
                 self._head.close()
+        super().close()
 
     def _remove_some(self, session: Session) -> bool:
         """Removes the first entries of those that come before the start; whether there were any."""
