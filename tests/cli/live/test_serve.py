@@ -144,17 +144,8 @@ def test_in_the_background_it_is_up_when_the_command_returns_and_warned_first(
 ) -> None:
     machines = "machines:\n- {name: 'a[1-8]', capacity: {cpu: 1000, memory: 12TiB}}\n"
     (tmp_path / "cluster.yaml").write_text(machines, encoding="utf-8")
-    words = ("serve", "--detach", "--cluster", "cluster.yaml", "--listen", "127.0.0.1:0")
-    done = subprocess.run(  # as a user does: its service is a new interpreter, too
-        [sys.executable, "-m", "fairlead", *words, "--log", "all"],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=PATIENCE,
-    )
+    words = ("--cluster", "cluster.yaml", "--listen", "127.0.0.1:0", "--log", "all")
+    done = fairlead(tmp_path, "serve", "--detach", *words)  # `test_folder` has a real one
     assert done.returncode == 0, done.stderr
     state = tmp_path / "state-home" / "fairlead"
     try:
