@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` itself takes as long to load as all of Python before it
 if TYPE_CHECKING:
     from fairlead.files import load as load
     from fairlead.model.allocation import Allocation as Allocation

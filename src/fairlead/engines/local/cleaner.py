@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -32,10 +31,8 @@ BATCH = 50
 DEATHS = 3
 """So often a folder is tried at which the process that removes dies."""
 
-ATTEMPT = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18}){2}")
-
-ASIDE = re.compile(rf"\.{ATTEMPT.pattern}\.[0-9a-f]{{16}}")
-"""What is to be removed has such a name."""
+MARK = 8
+"""Random bytes in the name of what is to be removed."""
 
 LIST = "*"
 """Asks for what was forgotten before."""
@@ -113,7 +110,7 @@ class Cleaner:
         for line in lines:
             word, _, rest = os.fsdecode(line).partition(" ")
             if word == "found":
-                if ASIDE.fullmatch(rest):
+                if _is_aside(rest):
                     self._waiting.append(rest)
                 elif not os.path.exists(self._outputs(rest)):  # else somebody has the name by now
                     kept += self.add([rest])
@@ -156,9 +153,24 @@ class Cleaner:
 
 def _set_aside(folder: int, name: str) -> str:
     """Give what has this name in an open folder a name that no attempt has; which one."""
-    new = f".{name}.{os.urandom(8).hex()}"
+    new = f".{name}.{os.urandom(MARK).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
     return new
+
+
+def _is_attempt(name: str) -> bool:
+    """Whether it is an attempt's: three numbers. (Patterns take long to load.)"""
+    parts = name.split(".")
+    return len(parts) == 3 and all(
+        len(part) <= 18 and part.isascii() and part.isdigit() for part in parts
+    )
+
+
+def _is_aside(name: str) -> bool:
+    """Whether it is one that `_set_aside` gives."""
+    attempt, _, mark = name[1:].rpartition(".")
+    whole = len(mark) == 2 * MARK and all(each in "0123456789abcdef" for each in mark)
+    return name.startswith(".") and whole and _is_attempt(attempt)
 
 
 def serve(door: socket.socket, work: str, outputs: Callable[[str], str]) -> None:
@@ -182,8 +194,8 @@ def _forgotten(work: str, outputs: Callable[[str], str]) -> Iterator[str]:
     """The leftovers that nobody got round to removing: outputs are forgotten first."""
     with contextlib.suppress(FileNotFoundError), os.scandir(work) as entries:
         for entry in entries:
-            forgotten = ATTEMPT.fullmatch(entry.name) and not os.path.exists(outputs(entry.name))
-            if forgotten or ASIDE.fullmatch(entry.name):
+            forgotten = _is_attempt(entry.name) and not os.path.exists(outputs(entry.name))
+            if forgotten or _is_aside(entry.name):
                 yield entry.name
 
 

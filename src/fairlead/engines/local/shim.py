@@ -14,10 +14,13 @@ import errno
 import os
 import signal
 import time
-from typing import NamedTuple, NoReturn
 
 from fairlead.engines.local.outputs import Outputs
 from fairlead.engines.local.record_file import add, create
+
+TYPE_CHECKING = False  # nor `typing`: see `Owner`
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 NO_FOLDER, CANNOT_RUN, NOT_FOUND = 125, 126, 127
 """The codes of a task that could not be started; the last two are a shell's."""
@@ -43,33 +46,40 @@ PR_SET_DUMPABLE = 4
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
-class Owner(NamedTuple):  # no dataclass: to load those is a third of the spawner's start
+class Owner:  # no named tuple and no dataclass: to load those is a third of the spawner's start
     """The user of the system as whom a task runs."""
 
-    uid: int
-    gid: int
-    groups: tuple[int, ...]
+    __slots__ = ("gid", "groups", "uid")
+
+    def __init__(self, uid: int, gid: int, groups: tuple[int, ...]) -> None:
+        self.uid, self.gid, self.groups = uid, gid, groups
 
 
-class Order(NamedTuple):
-    """All that a shim has to know."""
+class Order:
+    """All that a shim has to know.
 
-    attempt: str
-    argv: list[bytes]
-    env: dict[bytes, bytes]
-    folder: bytes
-    outputs: tuple[int, int]
-    owner: Owner | None
-    group: str | None
-    """The folder of the attempt's control group, which is made."""
-    limits: dict[str, str]
-    """The contents of that folder's files."""
-    most_output: int
-    """Bytes of both outputs together."""
-    grace: float
-    """Seconds between the engine's gentle signal and its force."""
-    claiming: str
-    """The folder of the spawner's claims, among the records: without it nothing is claimed."""
+    `group`: the folder of the attempt's control group, which is made; `limits`: the contents of
+    that folder's files; `most_output`: bytes of both outputs together; `grace`: seconds between the
+    engine's gentle signal and its force; `claiming`: the folder of the spawner's claims, among the
+    records: without it nothing is claimed."""
+
+    def __init__(
+        self,
+        attempt: str,
+        argv: list[bytes],
+        env: dict[bytes, bytes],
+        folder: bytes,
+        outputs: tuple[int, int],
+        owner: Owner | None,
+        group: str | None,
+        limits: dict[str, str],
+        most_output: int,
+        grace: float,
+        claiming: str,
+    ) -> None:
+        self.attempt, self.argv, self.env, self.folder = attempt, argv, env, folder
+        self.outputs, self.owner, self.group, self.limits = outputs, owner, group, limits
+        self.most_output, self.grace, self.claiming = most_output, grace, claiming
 
 
 def fork(order: Order, records: int, nothing: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import marshal
 import select
 import socket
 import sys
@@ -16,7 +17,6 @@ from fairlead.engines.interface import Attempt, EngineError
 from fairlead.engines.local import spawner
 from fairlead.engines.local.records import parse
 from fairlead.engines.people import Person
-from fairlead.engines.supervised.frames import to_frame
 
 PATIENCE = 10.0
 """Seconds for the spawner before this one to go away."""
@@ -127,7 +127,7 @@ class Spawner:
 
     def start(self, request: SpawnRequest) -> None:
         someone = request.someone
-        self._out += to_frame(
+        self._out += _framed(
             {
                 "attempt": str(request.attempt),
                 "folder": request.folder,
@@ -147,7 +147,7 @@ class Spawner:
     def remove(self, attempts: Sequence[Attempt], if_empty: bool = False) -> None:
         """Have the working folders of these removed. What starts later has none of them."""
         mark = "?" if if_empty else ""
-        self._out += to_frame({"remove": [f"{mark}{attempt}" for attempt in attempts]})
+        self._out += _framed({"remove": [f"{mark}{attempt}" for attempt in attempts]})
 
     def events(self) -> dict[int, int]:
         """The events of epoll, by descriptor, at which it has something to say, or takes more."""
@@ -202,6 +202,11 @@ class Spawner:
         except TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _framed(tree: dict[str, object]) -> bytes:
+    data = marshal.dumps(tree)
+    return len(data).to_bytes(4, "big") + data
 
 
 def _word(line: str) -> Word:
