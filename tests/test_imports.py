@@ -85,6 +85,15 @@ def test_small_commands_import_only_what_they_need(directory: Path) -> None:
     assert sorted(SLOW & modules) == []
 
 
+def test_what_starts_local_tasks_imports_little_of_python() -> None:
+    """Each service starts one, and each of its tasks is a fork of it."""
+    code = f"import sys; sys.path.append({str(ROOT / 'src')!r})\n"
+    code += "import fairlead.engines.local.spawner; print(*sys.modules)"
+    words = [sys.executable, "-I", "-S", "-X", "utf8", "-c", code]
+    said = subprocess.check_output(words, encoding="utf-8")
+    assert not {"dataclasses", "json", "re", "typing"} & set(said.split())
+
+
 @pytest.mark.parametrize("code", ["import fairlead", command("--version"), command("--help")])
 def test_what_shares_nothing_imports_nothing_heavy(code: str, directory: Path) -> None:
     assert tops(imported(code, into=directory)) == {"fairlead"}
