@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import socket
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -26,7 +25,7 @@ STEP = 1000
 """Files and folders that are removed at a time."""
 
 BATCH = 50
-"""Names that are handed over at a time: they fit into the socket."""
+"""Names that are handed over at a time: they are written into a pipe in one step."""
 
 DEATHS = 3
 """So often a folder is tried at which the process that removes dies."""
@@ -44,11 +43,11 @@ class Cleaner:
     """The spawner's end: what is to be removed, and the process that does so.
 
     `work`: the folder of the folders; `outputs`: the path of an output that an attempt has until it
-    is forgotten; `main`: what that process runs, given its end of a socket; it closes all else that
-    it has."""
+    is forgotten; `main`: what that process runs, given the pipe from which it reads and the one
+    into which it writes; it closes all else that it has."""
 
     def __init__(
-        self, work: str, outputs: Callable[[str], str], main: Callable[[socket.socket], None]
+        self, work: str, outputs: Callable[[str], str], main: Callable[[int, int], None]
     ) -> None:
         self._work, self._outputs, self._main = work, outputs, main
         self._waiting = deque([LIST])
@@ -58,22 +57,24 @@ class Cleaner:
         self._begin()
 
     def _begin(self) -> None:
-        mine, its = socket.socketpair()
+        reading, writing = os.pipe()
+        self._hears, its = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             code = 1
             try:
-                self._main(its)
+                self._main(reading, its)
                 code = 0
             finally:
                 os._exit(code)
-        its.close()
-        self._socket = mine
+        os.close(reading)
+        os.close(its)
+        self._tells = writing
         self._hand_over()
 
     def fileno(self) -> int:
         """Where its words arrive."""
-        return self._socket.fileno()
+        return self._hears
 
     def add(self, names: list[str]) -> list[str]:
         """Remove the folders of these attempts, whose names are free from now on; `?` before a
@@ -100,11 +101,7 @@ class Cleaner:
 
     def hear(self) -> list[str]:
         """Takes in what it said; why folders could not be removed."""
-        try:
-            data = self._socket.recv(1 << 16)
-        except ConnectionResetError:
-            data = b""
-        self._in += data
+        self._in += os.read(self._hears, 1 << 16)
         *lines, self._in = self._in.split(b"\n")
         kept = []
         for line in lines:
@@ -128,7 +125,8 @@ class Cleaner:
         """Its process is dead: begin another, that tries the folder at which it died last of all.
         Why folders are not tried any more."""
         kept = []
-        self._socket.close()
+        os.close(self._hears)
+        os.close(self._tells)
         self._in = b""
         if self._given:
             name = self._given.pop(0)
@@ -148,7 +146,7 @@ class Cleaner:
         count = min(BATCH, len(self._waiting))
         self._given = [self._waiting.popleft() for _ in range(count)]
         with contextlib.suppress(OSError):  # it is dead, which is seen soon
-            self._socket.sendall(os.fsencode("".join(f"{name}\n" for name in self._given)))
+            write_all(self._tells, os.fsencode("".join(f"{name}\n" for name in self._given)))
 
 
 def _set_aside(folder: int, name: str) -> str:
@@ -173,21 +171,27 @@ def _is_aside(name: str) -> bool:
     return name.startswith(".") and whole and _is_attempt(attempt)
 
 
-def serve(door: socket.socket, work: str, outputs: Callable[[str], str]) -> None:
+def write_all(to: int, data: bytes) -> None:
+    """Writes it whole."""
+    while data:
+        data = data[os.write(to, data) :]
+
+
+def serve(reading: int, writing: int, work: str, outputs: Callable[[str], str]) -> None:
     """Remove what is asked for in this folder, to the end of the input; `outputs`: the path of an
     output that an attempt has until it is forgotten."""
     os.nice(10)
     rest = b""
-    while data := door.recv(1 << 16):
+    while data := os.read(reading, 1 << 16):
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             name = os.fsdecode(line)
             if name == LIST:
                 for old in _forgotten(work, outputs):
-                    door.sendall(os.fsencode(f"found {old}\n"))
-                door.sendall(b"gone\n")
+                    write_all(writing, os.fsencode(f"found {old}\n"))
+                write_all(writing, b"gone\n")
             else:
-                door.sendall(os.fsencode(_step(work, name)))
+                write_all(writing, os.fsencode(_step(work, name)))
 
 
 def _forgotten(work: str, outputs: Callable[[str], str]) -> Iterator[str]:

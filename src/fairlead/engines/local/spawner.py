@@ -20,11 +20,10 @@ import marshal
 import os
 import select
 import signal
-import socket
 import sys
 import time
 
-from fairlead.engines.local.cleaner import Cleaner, serve
+from fairlead.engines.local.cleaner import Cleaner, serve, write_all
 from fairlead.engines.local.shim import LIBRARY, Order, Owner, close_all, fork
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -57,9 +56,9 @@ def main() -> None:
     come the folders of records, of working folders and of outputs."""
     given = int(sys.argv[1])
     # A low number: `select` knows none above 1023, and the service may have more files open.
-    door = socket.socket(fileno=fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 0))
+    door = fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 0)
     os.close(given)
-    door.setblocking(True)
+    os.set_blocking(door, True)
     parent = os.getppid()
     LIBRARY.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # A terminal's Ctrl-C is the service's affair, and what a task sends to its own group is its
@@ -85,9 +84,7 @@ def main() -> None:
 class Spawner:
     """Serves one engine. Descriptors: the engine's socket, the folder of the records, /dev/null."""
 
-    def __init__(
-        self, door: socket.socket, parent: int, records: str, work: str, outputs: str
-    ) -> None:
+    def __init__(self, door: int, parent: int, records: str, work: str, outputs: str) -> None:
         self._door, self._parent = door, parent
         self._work, self._outputs = work, outputs
         self._records = os.open(records, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -106,7 +103,7 @@ class Spawner:
         """Do what the engine asks for, until it is gone."""
         buffer = bytearray()
         while True:
-            door, cleaner = self._door.fileno(), self._cleaner.fileno()
+            door, cleaner = self._door, self._cleaner.fileno()
             ready, _, _ = select.select([door, cleaner, self._awake], [], [], LOOK)
             if os.getppid() != self._parent:
                 return
@@ -117,7 +114,7 @@ class Spawner:
                 self._tell_kept(self._cleaner.hear())
             if door in ready:
                 try:
-                    data = self._door.recv(1 << 18)
+                    data = os.read(door, 1 << 18)
                 except ConnectionResetError:  # the engine was killed before it read everything
                     return
                 if not data:
@@ -130,7 +127,7 @@ class Spawner:
 
     def _say(self, text: str) -> None:
         try:
-            self._door.sendall(text.encode(errors="replace"))
+            write_all(self._door, text.encode(errors="replace"))
         except OSError:
             os._exit(0)  # the engine is gone
 
@@ -191,11 +188,11 @@ class Spawner:
             for one in opened:
                 os.close(one)
 
-    def _clean(self, door: socket.socket) -> None:
+    def _clean(self, reading: int, writing: int) -> None:
         """The life of the process that removes folders."""
         signal.set_wakeup_fd(-1)
-        close_all({door.fileno()})
-        serve(door, self._work, self._first_output)
+        close_all({reading, writing})
+        serve(reading, writing, self._work, self._first_output)
 
     def _first_output(self, name: str) -> str:
         """The path of an output that the attempt of this name has until it is forgotten."""
