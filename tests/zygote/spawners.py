@@ -1,8 +1,8 @@
-"""A small zygote: it has imported what a spawner of the local engine is, as that imports it, and
-nothing else, so that what is forked has as little memory. `python -I -S -X utf8 spawners.py SOCKET
-DESCRIPTOR`.
+"""A small zygote, `python -I -S -X utf8 spawners.py SOCKET DESCRIPTOR`: it has imported what a
+spawner of the local engine runs, and of all else only what it needs to fork one, so that what is
+forked has little memory.
 
-Hundreds of tests begin a spawner, and a new interpreter takes ten times as long as a fork. What
+Hundreds of tests begin a spawner, and a new interpreter takes several times as long as a fork. What
 differs is its parent, with which it ends, too. Services and what is killed begin real ones.
 """
 
@@ -11,21 +11,22 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from pathlib import Path
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - as below
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def main(path: str, listening: int) -> None:
+def main(path: Path, listening: int) -> None:
     """Runs the zygote, and in each spawner's process the spawner."""
-    sys.path += [ROOT, f"{ROOT}/src"]
+    sys.path += [str(ROOT), str(ROOT / "src")]
     from fairlead.engines.local import spawner
     from tests.zygote.forking import Forker
 
     gc.freeze()
     request = Forker(listening).run()
     if request is None:
-        os.unlink(path)  # noqa: PTH108
-        os.rmdir(os.path.dirname(path))  # noqa: PTH106, PTH120
+        path.unlink()
+        path.parent.rmdir()
         return
     request.take_descriptors()
     os.environ.clear()
@@ -37,4 +38,4 @@ def main(path: str, listening: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))
