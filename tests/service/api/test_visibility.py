@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from itertools import count
 
 import pytest
@@ -217,7 +218,8 @@ def answers(stage: Stage, token: str | None, routes: tuple[Route, ...]) -> Itera
     for route in routes:
         if route.media == STREAM:
             if token is not None:
-                yield stage.run(_events(stage, token))
+                path, last = STREAMS[route.name]
+                yield stage.run(_streamed(stage, token, path, last(stage)))
             continue
         for path, body in asked(route, above, what_ifs):
             stage.time += 100  # nobody is slowed down
@@ -226,13 +228,22 @@ def answers(stage: Stage, token: str | None, routes: tuple[Route, ...]) -> Itera
             yield answer.body
 
 
-async def _events(stage: Stage, token: str) -> bytes:
+STREAMS: dict[str, tuple[str, Callable[[Stage], bytes]]] = {
+    "events": ("/v1/events?since=0", lambda stage: f"id: {stage.service.records.seq}\n".encode()),
+    "updates": ("/v1/updates?shares=true", lambda _: b"}\n\n"),
+}
+"""How a stream is asked for, and what ends what is looked at of it: the last event there is, the
+first update, which is of all. A stream that is not here fails its test."""
+
+
+async def _streamed(stage: Stage, token: str, path: str, last: bytes) -> bytes:
     headers = {"Authorization": f"Bearer {stage.tokens[token]}"}
-    found, last = b"", f"id: {stage.service.records.seq}\n".encode()
-    async for part in stream(stage.app, "/v1/events?since=0", headers):
-        found += part
-        if last in found:
-            break
+    found = b""
+    async with aclosing(stream(stage.app, path, headers)) as parts:
+        async for part in parts:
+            found += part
+            if last in found:
+                break
     return found
 
 
@@ -269,7 +280,8 @@ def test_what_was_planted_is_there_to_be_seen_by_its_owner_and_the_admins_part_b
 @pytest.mark.parametrize("token", ["sales", "watcher", "vision"])
 def test_how_a_task_ended_is_told_to_its_owner_alone(planted: Planted, token: str) -> None:
     """The code of an exit is what a task says, and no word that a search would find."""
-    text = planted.stage.run(_events(planted.stage, token)).decode()
+    path, last = STREAMS["events"]
+    text = planted.stage.run(_streamed(planted.stage, token, path, last(planted.stage))).decode()
     told = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
     ends = [each for each in told if each["kind"] == "task_failed" and each["tenant"] == "vision"]
     assert ends
