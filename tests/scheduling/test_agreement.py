@@ -11,6 +11,7 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, GuaranteesChanged, JobSubmitted, TaskPlaced
+from fairlead.sharing.rules.registry import POLICIES
 from tests.reference.online_scales import FAIR, UNFAIR
 from tests.scheduling.agreement import failure, make_core, out_of_order, reference_refuses, shrunk
 from tests.scheduling.draw import PLACEMENTS, Case, draw
@@ -21,6 +22,12 @@ SEEDS = (0, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 18, 19, 21, 23, 27, 29, 31, 33, 3
 each of the 221 mistakes is found, nearly all by three, that were planted in the reference one by
 one and that all forty and twelve lives find. `./check search` draws new ones by the thousand."""
 CHUNKS = 10
+
+NOT_DRAWN = {
+    "per-machine-drf": "it has no scale for all machines, and the core refuses it",
+    "2df": "it is `kdf(k=2)`, which is drawn",
+}
+"""Policies that the reference of the core does not know, each with its reason."""
 
 
 @cache
@@ -37,6 +44,12 @@ def test_the_core_decides_as_the_reference(chunk: int, cases: int) -> None:
             small = shrunk(case)
             print(written_case(small))  # noqa: T201  pytest shows it where the test fails
             pytest.fail(f"seed {case.seed}: {failure(small)}")
+
+
+def test_the_reference_knows_each_policy_by_which_the_core_can_share() -> None:
+    known = {policy.partition("(")[0] for policy in FAIR}
+    lacking = {*POLICIES} - known - {*NOT_DRAWN}
+    assert not lacking, f"give its scale and its name in FAIR: {lacking}, online_scales.py"
 
 
 def test_the_sequences_meet_whatever_can_be_drawn() -> None:
