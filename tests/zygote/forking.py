@@ -7,15 +7,18 @@ import selectors
 import signal
 import socket
 from contextlib import suppress
+from pathlib import Path
 
 from tests.zygote.ask import NUMBER
 from tests.zygote.request import Request, read
 
 
 class Forker:
-    """Forks a program for each connection, and says there when it has ended and how."""
+    """Forks a program for each connection to a socket, and says there when it has ended and how.
+    Once nobody needs it, the socket goes with its folder."""
 
-    def __init__(self, listening: int) -> None:
+    def __init__(self, path: Path, listening: int) -> None:
+        self._path = path
         self._listening = socket.socket(fileno=listening)
         self._asked: dict[int, socket.socket] = {}
         self._heard, self._woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -35,6 +38,8 @@ class Forker:
                 os.read(self._heard, 4096)
                 self._reap()
             if 0 in ready:
+                self._path.unlink()
+                self._path.parent.rmdir()
                 return None
             if self._listening in ready:
                 connection, _ = self._listening.accept()

@@ -28,7 +28,14 @@ class Request:
     numbers: list[int]
     descriptors: list[int]
 
-    def take_descriptors(self) -> None:
+    def enter(self) -> None:
+        """Has this process be where and with what it was asked for."""
+        self._take_descriptors()
+        os.environ.clear()
+        os.environ.update(self.environment)
+        os.chdir(self.folder)
+
+    def _take_descriptors(self) -> None:
         """Gives the descriptors their numbers, of which one may be another's now."""
         aside = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, ASIDE) for each in self.descriptors]
         for each in self.descriptors:

@@ -25,7 +25,7 @@ class Spawned(popen_spawn_posix.Popen):
             return super().poll(flag)
         try:
             status = received(answer, socket.MSG_DONTWAIT if flag & os.WNOHANG else 0)
-        except (BlockingIOError, ConnectionError, OSError):  # or another thread was told
+        except OSError:  # it goes on, or another thread was told
             return self.returncode
         self.returncode = os.waitstatus_to_exitcode(status)
         answer.close()

@@ -23,15 +23,10 @@ def main(path: Path, listening: int) -> None:
     from tests.zygote.forking import Forker
 
     gc.freeze()
-    request = Forker(listening).run()
+    request = Forker(path, listening).run()
     if request is None:
-        path.unlink()
-        path.parent.rmdir()
         return
-    request.take_descriptors()
-    os.environ.clear()
-    os.environ.update(request.environment)
-    os.chdir(request.folder)
+    request.enter()
     sys.argv[1:] = request.words
     spawner.main()
     os._exit(0)  # what is shared with the zygote is not taken apart

@@ -78,11 +78,8 @@ itself run by `-m` is not among it, only what that imports: it is `__main__` and
 
 def become(request: Request) -> None:
     """Makes this process what was asked for, as far as it is not what it runs."""
-    request.take_descriptors()
-    os.environ.clear()
-    os.environ.update(request.environment)
+    request.enter()
     time.tzset()
-    os.chdir(request.folder)
     sys.path[0] = request.folder
     sys.stdin, sys.stdout, sys.stderr = _stream(0), _stream(1), _stream(2)
 
@@ -139,10 +136,8 @@ def leave_at_the_end() -> None:
 def main(path: Path, listening: int) -> None:
     """Runs the zygote, and in each program's process the program."""
     prepare()
-    request = Forker(listening).run()
+    request = Forker(path, listening).run()
     if request is None:
-        path.unlink()
-        path.parent.rmdir()
         return
     if request.session:
         os.setsid()
